@@ -6,6 +6,7 @@
 use super::{
     Collation,
     bytes::{self, ByteTable},
+    multibyte::{self, MultibyteTable},
     weights::next_char,
     wide::Wide,
 };
@@ -28,6 +29,8 @@ enum Encoding {
     Wide(Wide),
     /// A byte each.
     Bytes(&'static LazyLock<ByteTable>),
+    /// One to three bytes each.
+    Multibyte(&'static LazyLock<MultibyteTable>),
     /// The bytes are no characters.
     None,
 }
@@ -114,6 +117,22 @@ charsets! {
     Macce "macce" "Mac Central European" Encoding::Bytes(&bytes::MACCE), MacceGeneralCi MacceBin;
     /// Macintosh's Roman.
     Macroman "macroman" "Mac West European" Encoding::Bytes(&bytes::MACROMAN), MacromanGeneralCi MacromanBin;
+    /// Traditional Chinese.
+    Big5 "big5" "Big5 Traditional Chinese" Encoding::Multibyte(&multibyte::BIG5), Big5ChineseCi Big5Bin;
+    /// Windows' Japanese.
+    Cp932 "cp932" "SJIS for Windows Japanese" Encoding::Multibyte(&multibyte::CP932), Cp932JapaneseCi Cp932Bin;
+    /// Windows' Japanese as EUC writes it.
+    Eucjpms "eucjpms" "UJIS for Windows Japanese" Encoding::Multibyte(&multibyte::EUCJPMS), EucjpmsJapaneseCi EucjpmsBin;
+    /// Korean.
+    Euckr "euckr" "EUC-KR Korean" Encoding::Multibyte(&multibyte::EUCKR), EuckrKoreanCi EuckrBin;
+    /// Simplified Chinese.
+    Gb2312 "gb2312" "GB2312 Simplified Chinese" Encoding::Multibyte(&multibyte::GB2312), Gb2312ChineseCi Gb2312Bin;
+    /// Simplified Chinese, extended.
+    Gbk "gbk" "GBK Simplified Chinese" Encoding::Multibyte(&multibyte::GBK), GbkChineseCi GbkBin;
+    /// Japanese.
+    Sjis "sjis" "Shift-JIS Japanese" Encoding::Multibyte(&multibyte::SJIS), SjisJapaneseCi SjisBin;
+    /// Japanese as EUC writes it.
+    Ujis "ujis" "EUC-JP Japanese" Encoding::Multibyte(&multibyte::UJIS), UjisJapaneseCi UjisBin;
     /// UTF-16 of the characters up to U+FFFF.
     Ucs2 "ucs2" "UCS-2 Unicode" Encoding::Wide(Wide::Ucs2), Ucs2GeneralCi Ucs2Bin;
     /// UTF-16.
@@ -161,6 +180,7 @@ impl Charset {
             Encoding::Utf8(_) => 3,
             Encoding::Wide(Wide::Ucs2) => 2,
             Encoding::Wide(_) => 4,
+            Encoding::Multibyte(table) => table.longest(),
             Encoding::Bytes(_) | Encoding::None => 1,
         }
     }
@@ -170,7 +190,7 @@ impl Charset {
     pub fn min_char_bytes(self) -> u32 {
         match &self.facts().encoding {
             Encoding::Wide(wide) => wide.unit() as u32,
-            Encoding::Utf8(_) | Encoding::Bytes(_) | Encoding::None => 1,
+            Encoding::Utf8(_) | Encoding::Bytes(_) | Encoding::Multibyte(_) | Encoding::None => 1,
         }
     }
 
@@ -186,7 +206,7 @@ impl Charset {
     pub fn is_for_clients(self) -> bool {
         match &self.facts().encoding {
             Encoding::Bytes(table) => (0x80..=0xFF).all(|byte| !table.character(byte).is_ascii()),
-            Encoding::Utf8(_) | Encoding::None => true,
+            Encoding::Utf8(_) | Encoding::Multibyte(_) | Encoding::None => true,
             Encoding::Wide(_) => false,
         }
     }
@@ -196,7 +216,7 @@ impl Charset {
         match &self.facts().encoding {
             Encoding::Utf8(last) => Some(*last),
             Encoding::Wide(wide) => Some(wide.last()),
-            Encoding::Bytes(_) | Encoding::None => None,
+            Encoding::Bytes(_) | Encoding::Multibyte(_) | Encoding::None => None,
         }
     }
 
@@ -232,7 +252,7 @@ impl Charset {
             return true;
         }
         match (self.last(), &other.facts().encoding) {
-            (Some(_), Encoding::Bytes(_)) => true,
+            (Some(_), Encoding::Bytes(_) | Encoding::Multibyte(_)) => true,
             (last, _) => last.is_some() && last >= other.last() && other != Charset::Binary,
         }
     }
@@ -245,6 +265,7 @@ impl Charset {
             Encoding::Utf8(last) => u32::from(c) <= *last,
             Encoding::Wide(wide) => u32::from(c) <= wide.last(),
             Encoding::Bytes(table) => table.byte(c).is_some_and(|byte| table.character(byte) == c),
+            Encoding::Multibyte(table) => table.length(c.into()).is_some(),
         }
     }
 
@@ -298,6 +319,15 @@ impl Charset {
                 let bytes = text.chars().map(|c| table.byte(c).unwrap_or(b'?'));
                 Cow::Owned(bytes.collect())
             }
+            Encoding::Multibyte(table) => {
+                let mut out = Vec::with_capacity(text.len());
+                for c in String::from_utf8_lossy(text).chars() {
+                    if !table.push(c, &mut out) {
+                        out.push(b'?');
+                    }
+                }
+                Cow::Owned(out)
+            }
         }
     }
 
@@ -317,8 +347,28 @@ impl Charset {
                 }
                 Cow::Owned(text)
             }
+            Encoding::Multibyte(table) if !bytes.is_ascii() => {
+                let mut text = Vec::with_capacity(bytes.len() * 3 / 2);
+                let mut rest = bytes;
+                while let Some((_, behind)) = rest.split_first() {
+                    rest = match table.first(rest) {
+                        Some((c, length)) => {
+                            text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                            &rest[length..]
+                        }
+                        // Never a part of UTF-8.
+                        None => {
+                            text.push(0xFF);
+                            behind
+                        }
+                    };
+                }
+                Cow::Owned(text)
+            }
             Encoding::Wide(wide) => Cow::Owned(wide.text(bytes)),
-            Encoding::Bytes(_) | Encoding::Utf8(_) | Encoding::None => Cow::Borrowed(bytes),
+            Encoding::Bytes(_) | Encoding::Multibyte(_) | Encoding::Utf8(_) | Encoding::None => {
+                Cow::Borrowed(bytes)
+            }
         }
     }
 
@@ -330,6 +380,7 @@ impl Charset {
             taken += match &self.facts().encoding {
                 Encoding::Utf8(_) | Encoding::None => length,
                 Encoding::Bytes(_) => 1,
+                Encoding::Multibyte(table) => table.length(code).unwrap_or(1),
                 Encoding::Wide(Wide::Utf16 | Wide::Utf16le) if code > 0xFFFF => 4,
                 Encoding::Wide(wide) => wide.unit(),
             };
@@ -341,23 +392,34 @@ impl Charset {
         end
     }
 
-    /// The capital letter of a character, where the character set has an own notion of it.
+    /// The capital letter of a character, where the character set has an own notion of it: letters
+    /// whose other case it does not have stay as they are.
     #[must_use]
     pub(super) fn upper(self, c: char) -> Option<char> {
-        self.in_case(c, |table, byte| table.upper[byte])
+        self.in_case(c, |table, byte| table.upper[byte], char::to_uppercase)
     }
 
     /// The same, its small letter.
     #[must_use]
     pub(super) fn lower(self, c: char) -> Option<char> {
-        self.in_case(c, |table, byte| table.lower[byte])
+        self.in_case(c, |table, byte| table.lower[byte], char::to_lowercase)
     }
 
-    fn in_case(self, c: char, of: impl Fn(&ByteTable, usize) -> u8) -> Option<char> {
+    fn in_case<I: Iterator<Item = char>>(
+        self,
+        c: char,
+        of_byte: impl Fn(&ByteTable, usize) -> u8,
+        of_unicode: impl Fn(char) -> I,
+    ) -> Option<char> {
         match &self.facts().encoding {
             Encoding::Bytes(table) => {
                 let byte = table.byte(c)?;
-                Some(table.character(of(table, byte.into())))
+                Some(table.character(of_byte(table, byte.into())))
+            }
+            Encoding::Multibyte(_) => {
+                let mut other = of_unicode(c);
+                let single = other.next().filter(|_| other.next().is_none());
+                Some(single.filter(|other| self.contains(*other)).unwrap_or(c))
             }
             Encoding::Utf8(_) | Encoding::Wide(_) | Encoding::None => None,
         }

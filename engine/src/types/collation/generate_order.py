@@ -11,7 +11,7 @@ import random
 import subprocess
 import sys
 
-from generate_weights import BYTE_COLLATIONS
+from generate_weights import BYTE_COLLATIONS, MULTIBYTE
 
 # fmt: off
 BASE = ["","a","A","á","b","B","z","Z","ä","Ä","ae","æ","ss","ß","s","t","0","1","9","10"," ","a ","a b","ab","_","-","~","!",".",",","'","é","e","E","f","o","ö","ø","oe","œ","n","ñ","ll","ch","ž","z z","Ω","ω","α","ж","Ж","я","א","ب","日","本","日本","かな","カナ","가","각","한글","😀","😁","€","$","½","²","2","\t","a\t","Å","å","i","ı","İ","I","ﬁ","fi","𝒜","㍿","ﷺ","\u0301","e\u0301","\u00ad","a\u00adb","\u200b","ǆ","dž","ĳ","ij","þ","th","ð","d","đ"]
@@ -60,6 +60,18 @@ def letters_of(charset):
     return list(dict.fromkeys([*PADDED, *ASCII, *letters]))
 
 
+def some_of(charset):
+    """Some characters of a character set of several bytes, and some words of them."""
+    codes = [*range(0xA1, 0x500, 17), *range(0x2010, 0x3100, 61), *range(0x3041, 0x3100, 19),
+             *range(0x4E00, 0x9FA6, 523), *range(0xAC00, 0xD7A4, 701), *range(0xFF01, 0xFFE7, 29)]
+    code = f"CONVERT(CONVERT(UNHEX(LPAD(HEX(column_0), 4, '0')) USING ucs2) USING {charset})"
+    rows = ",".join(f"ROW({code})" for code in codes)
+    found = ask(f"SELECT column_0 FROM (VALUES {rows}) v WHERE HEX({code}) <> '3F'")
+    letters = [chr(int(code)) for (code,) in found]
+    words = ["".join(random.choice([*letters, "a", "A", " "]) for _ in range(3)) for _ in range(30)]
+    return list(dict.fromkeys([*PADDED, *ASCII, *letters, *words]))
+
+
 def ask(query):
     command = [*sys.argv[1:], "--default-character-set=utf8mb4", "-N", "-B", "-e", query]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -77,13 +89,22 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "order.out"), "w", encoding="ascii") as file:
         of_bytes = [f"{charset}_{name}" for charset in BYTE_COLLATIONS for name in BYTE_COLLATIONS[charset]]
-        for collation in [*COLLATIONS, *languages, "ascii_bin", *of_bytes]:
+        of_several = [name for charset in MULTIBYTE for name in (f"{charset}_bin", MULTIBYTE[charset][0])]
+        for collation in [*COLLATIONS, *languages, "ascii_bin", *of_bytes, *of_several]:
             charset = collation.split("_")[0]
             words = of_languages if collation in languages else everything
             if charset == "utf8mb3":
                 words = [word for word in everything if max(word, default="") <= "\uffff"]
             elif charset in BYTE_COLLATIONS:
                 words = letters_of(charset)
+            elif charset in MULTIBYTE:
+                words = some_of(charset)
+            if charset == "sjis":
+                # MySQL writes a backslash as the wide one.
+                words = [word for word in words if "\\" not in word]
+            if collation == "big5_chinese_ci":
+                # What it sorts by is not what it compares by: see generate_weights.py.
+                words = [word for word in words if word.isascii()]
             rows = ",".join(f"ROW({i}, x'{word.encode().hex()}')" for i, word in enumerate(words))
             text = f"CONVERT(CONVERT(column_1 USING utf8mb4) USING {charset}) COLLATE {collation}"
             query = (

@@ -13,7 +13,14 @@ For every code point it asks WEIGHT_STRING and keeps those that no formula gives
                  from one to the next (zigzag)
     weights      of the first code point, each as zigzag difference to the weight before
 
-Of character sets in which a character is a byte it writes a file `.charset`, too (these are in
+Of character sets of several bytes it writes a file `.charset`, too (these are in `multibyte/`):
+
+    runs         ascending, of numbers that follow one another: gap, length, and the code point
+                 of each as zigzag difference to the one before; ended by a gap and a length of 0.
+                 A number is the bytes of a character, the first one the highest.
+    others       how many bytes are not what their character is written as; the gaps between them
+
+and their collations know only of what is not by these bytes. Of character sets in which a character is a byte it writes a file `.charset`, too (these are in
 `bytes/`): for each byte
 its code point (little-endian; FFFF for none), and the bytes of its capital and its small letter.
 """
@@ -63,6 +70,27 @@ BYTE_COLLATIONS = {
     "macroman": ["general_ci", "bin"],
 }
 
+# Character sets of several bytes, of which ASCII is a part; and whether their first collation has
+# an order of its own for more than that part. (big5_chinese_ci compares bytes, and so are its
+# indexes. Only where it sorts without one MySQL counts strokes.)
+MULTIBYTE = {
+    "big5": ("big5_chinese_ci", False),
+    "cp932": ("cp932_japanese_ci", False),
+    "eucjpms": ("eucjpms_japanese_ci", False),
+    "euckr": ("euckr_korean_ci", False),
+    "gb2312": ("gb2312_chinese_ci", False),
+    "gbk": ("gbk_chinese_ci", True),
+    "sjis": ("sjis_japanese_ci", False),
+    "ujis": ("ujis_japanese_ci", False),
+}
+
+CHARACTERS = """SET cte_max_recursion_depth = 2000000, sql_mode = '';
+WITH RECURSIVE n (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last}),
+c (i, c) AS (SELECT i, CONVERT(UNHEX(IF(i < 256, LPAD(HEX(i), 2, '0'), HEX(i))) USING {charset}) FROM n)
+SELECT i, HEX(CONVERT(c USING utf32)), HEX(WEIGHT_STRING(c COLLATE {collation})),
+HEX(CONVERT(CONVERT(c USING utf32) USING {charset})) FROM c
+WHERE CHAR_LENGTH(c) = 1 AND HEX(c) = IF(i < 256, LPAD(HEX(i), 2, '0'), HEX(i))"""
+
 
 def run(client, query):
     return subprocess.run(
@@ -92,6 +120,57 @@ def ask_charset(client, charset):
         assert code == byte or byte >= 128, charset
         out += code.to_bytes(2, "little") + bytes([upper, lower])
     return bytes(out)
+
+
+def ask_multibyte(client, charset, collation):
+    """Of each character's bytes, as a number: code point, weight, and what it is written as."""
+    found = {}
+    for first, last in [(0, 0xFF), (0x8000, 0xFFFF), (0x8FA1A1, 0x8FFEFE)]:
+        query = CHARACTERS.format(first=first, last=last, charset=charset, collation=collation)
+        for line in run(client, query).splitlines():
+            number, code, weight, written = line.split("\t")
+            if len(code) != 8 or (int(code, 16) == ord("?") and number != "63"):
+                continue  # no character, or several
+            # MySQL takes the wide backslash of sjis for a backslash, and cannot give it back.
+            code = 0xFF3C if (charset, number) == ("sjis", "33119") else int(code, 16)
+            written = number if code in (0x5C, 0xFF3C) else int(written, 16)
+            found[int(number)] = (code, bytes.fromhex(weight), int(written))
+    return found
+
+
+def encode_charset(found):
+    """The file of a character set of several bytes."""
+    numbers, out, end, last_code, i = sorted(found), bytearray(), 0, 0, 0
+    while i < len(numbers):
+        length = 1
+        while numbers[i + length:][:1] == [numbers[i] + length]:
+            length += 1
+        out += varint(numbers[i] - end) + varint(length)
+        for number in numbers[i : i + length]:
+            out += zigzag(found[number][0] - last_code)
+            last_code = found[number][0]
+        end = numbers[i] + length
+        i += length
+    others = [number for number in numbers if found[number][2] != number]
+    out += varint(0) + varint(0) + varint(len(others))
+    for last, number in zip([0, *others], others):
+        out += varint(number - last)
+    return bytes(out)
+
+
+def weights_beside_bytes(charset, found, has_own_order):
+    """The weights of what is not ordered by its bytes: those of ASCII as they are, others by rank."""
+    ranks = sorted({weight for _, weight, _ in found.values() if weight[0] >= 128})
+    ranks = {weight: 128 + rank for rank, weight in enumerate(ranks)}
+    weights = {}
+    for number, (code, weight, written) in found.items():
+        if number < 128:
+            weights[code] = [weight[0]]
+        elif has_own_order and written == number:
+            weights[code] = [ranks[weight]]
+        else:
+            assert has_own_order or charset == "big5" or int.from_bytes(weight, "big") == number, number
+    return weights
 
 
 def ask(client, collation, last):
@@ -218,8 +297,16 @@ def main():
             file.write(ask_charset(client, charset))
         for collation in (f"{charset}_{name}" for name in collations):
             tables.append((collation, ask_bytes(client, charset, collation), lambda code: [code]))
+    for charset, (collation, has_own_order) in MULTIBYTE.items():
+        found = ask_multibyte(client, charset, collation)
+        with open(os.path.join(here, "multibyte", charset + ".charset"), "wb") as file:
+            file.write(encode_charset(found))
+        weights = weights_beside_bytes(charset, found, has_own_order)
+        tables.append((collation, weights, lambda code: [code] if code < 128 else None))
     for name, weights, formula in tables:
-        folder = "bytes" if name.split("_")[0] in BYTE_COLLATIONS else ""
+        charset = name.split("_")[0]
+        folder = "bytes" if charset in BYTE_COLLATIONS else ""
+        folder = "multibyte" if charset in MULTIBYTE else folder
         with open(os.path.join(here, folder, name + ".weights"), "wb") as file:
             file.write(encode(weights, formula))
 

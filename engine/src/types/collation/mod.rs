@@ -7,6 +7,7 @@ mod bytes;
 mod case;
 mod charset;
 mod like;
+mod multibyte;
 mod names;
 mod order;
 mod sort_key;

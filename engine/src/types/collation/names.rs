@@ -1,7 +1,7 @@
 //! The collations there are: one row of facts each.
 
 use super::{
-    Charset, bytes,
+    Charset, bytes, multibyte,
     order::Order,
     uca::{self, UCA_400, UCA_520, UCA_900},
     weights::{GENERAL, GENERAL_500, TOLOWER, Table},
@@ -81,6 +81,22 @@ collations! {
     Latin1German1Ci        5 "latin1_german1_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_GERMAN1_CI);
     Latin1SpanishCi       94 "latin1_spanish_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_SPANISH_CI);
     Latin1SwedishCi        8 "latin1_swedish_ci"      Latin1  Space 1 Order::Table(&bytes::LATIN1_SWEDISH_CI);
+    Big5Bin 84 "big5_bin" Big5 Space 1 Order::Table(&multibyte::BIG5_BIN);
+    Big5ChineseCi 1 "big5_chinese_ci" Big5 Space 1 Order::Table(&multibyte::BIG5_CHINESE_CI);
+    Cp932Bin 96 "cp932_bin" Cp932 Space 1 Order::Table(&multibyte::CP932_BIN);
+    Cp932JapaneseCi 95 "cp932_japanese_ci" Cp932 Space 1 Order::Table(&multibyte::CP932_JAPANESE_CI);
+    EucjpmsBin 98 "eucjpms_bin" Eucjpms Space 1 Order::Table(&multibyte::EUCJPMS_BIN);
+    EucjpmsJapaneseCi 97 "eucjpms_japanese_ci" Eucjpms Space 1 Order::Table(&multibyte::EUCJPMS_JAPANESE_CI);
+    EuckrBin 85 "euckr_bin" Euckr Space 1 Order::Table(&multibyte::EUCKR_BIN);
+    EuckrKoreanCi 19 "euckr_korean_ci" Euckr Space 1 Order::Table(&multibyte::EUCKR_KOREAN_CI);
+    Gb2312Bin 86 "gb2312_bin" Gb2312 Space 1 Order::Table(&multibyte::GB2312_BIN);
+    Gb2312ChineseCi 24 "gb2312_chinese_ci" Gb2312 Space 1 Order::Table(&multibyte::GB2312_CHINESE_CI);
+    GbkBin 87 "gbk_bin" Gbk Space 1 Order::Table(&multibyte::GBK_BIN);
+    GbkChineseCi 28 "gbk_chinese_ci" Gbk Space 1 Order::Table(&multibyte::GBK_CHINESE_CI);
+    SjisBin 88 "sjis_bin" Sjis Space 1 Order::Table(&multibyte::SJIS_BIN);
+    SjisJapaneseCi 13 "sjis_japanese_ci" Sjis Space 1 Order::Table(&multibyte::SJIS_JAPANESE_CI);
+    UjisBin 91 "ujis_bin" Ujis Space 1 Order::Table(&multibyte::UJIS_BIN);
+    UjisJapaneseCi 12 "ujis_japanese_ci" Ujis Space 1 Order::Table(&multibyte::UJIS_JAPANESE_CI);
     AsciiBin              65 "ascii_bin"              Ascii   Space 1 Order::CodePoints;
     AsciiGeneralCi        11 "ascii_general_ci"       Ascii   Space 1 Order::Table(&bytes::ASCII_GENERAL_CI);
     Utf8mb4Bg0900AiCi        318 "utf8mb4_bg_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::BG, 1);

@@ -37,13 +37,24 @@ impl Table {
         self.weights.get(start..start + usize::from(entry.length))
     }
 
-    /// Unpacks a file. The files are part of the program, and a test reads them whole.
-    pub fn unpack(file: &[u8]) -> Table {
-        let mut table = Table {
+    /// One that has no code points.
+    pub fn empty() -> Table {
+        Table {
             pages: vec![None; 0x11_0000 / PAGE],
             entries: Vec::new(),
             weights: Vec::new(),
-        };
+        }
+    }
+
+    /// Unpacks a file. The files are part of the program, and a test reads them whole.
+    pub fn unpack(file: &[u8]) -> Table {
+        let mut table = Table::empty();
+        table.add(file);
+        table
+    }
+
+    /// Takes the weights that a file has.
+    pub fn add(&mut self, file: &[u8]) {
         let mut numbers = Numbers(file);
         let (mut code, mut weight) = (0_usize, 0_i64);
         while let Some(gap) = numbers.next() {
@@ -60,7 +71,7 @@ impl Table {
                 first.push(weight as u16);
             }
             for i in 0..length {
-                table.put(code, &first);
+                self.put(code, &first);
                 code += 1;
                 if let Some(weight) = first.first_mut()
                     && i + 1 < length
@@ -69,10 +80,10 @@ impl Table {
                 }
             }
         }
-        table
     }
 
-    fn put(&mut self, code: usize, weights: &[u16]) {
+    /// Sets the weights of a code point.
+    pub fn put(&mut self, code: usize, weights: &[u16]) {
         let page = self.pages[code / PAGE].get_or_insert_with(|| {
             self.entries.push([None; PAGE]);
             (self.entries.len() - 1) as u16
