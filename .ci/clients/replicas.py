@@ -33,7 +33,7 @@ FORGIVEN = (1050, 1051, 1264, 1406, 1054, 1060, 1061, 1062, 1072, 1091, 1146, 12
             1412, 1451, 1452, 1690, 3572)
 TYPES = ("a INT PRIMARY KEY, f FLOAT, d DOUBLE, x DECIMAL(20,5), b BIT(7), y YEAR, t TIME(3), "
          "ts TIMESTAMP(6) NULL, dt DATETIME(2), bl MEDIUMBLOB, tx LONGTEXT CHARACTER SET latin1, "
-         "c CHAR(10), vb VARBINARY(30), u BIGINT UNSIGNED, e ENUM('x','ü'), s SET('p','q','r'), "
+         "g CHAR(9) CHARACTER SET gbk, j VARCHAR(90) CHARACTER SET ujis, c CHAR(10), vb VARBINARY(30), u BIGINT UNSIGNED, e ENUM('x','ü'), s SET('p','q','r'), "
          "KEY (x, y), KEY (c(3))")
 
 
@@ -153,10 +153,11 @@ def change(rng, cursor):
         ("INSERT INTO child VALUES (%s, %s)", (key, rng.randrange(KEYS))),
         ("INSERT INTO t VALUES (%s, %s, 0) ON DUPLICATE KEY UPDATE s = VALUES(s)", (key, text)),
         ("REPLACE INTO types VALUES (%s, %s, %s, %s, %s, %s, '-12:34:56.789', "
-         "'2024-01-02 03:04:05.678901', '2024-01-02 03:04:05.67', %s, %s, %s, %s, %s, "
+         "'2024-01-02 03:04:05.678901', '2024-01-02 03:04:05.67', %s, %s, %s, %s, %s, %s, %s, "
          "'ü', 'p,r')",
          (key, number / 3, number / 7, f"{number}.{abs(number)}", abs(number) % 128,
-          1950 + key % 100, os.urandom(key % 30) * rng.choice((1, 1, 1, 3000)), text, text[:10],
+          1950 + key % 100, os.urandom(key % 30) * rng.choice((1, 1, 1, 3000)), text,
+          "".join(rng.choices("中文座阿aA é", k=key % 9)), "表示丂ｱa\\" * (key % 15), text[:10],
           os.urandom(key % 30), 2**64 - 1 - key)),
         ("UPDATE types SET f = NULL, u = %s WHERE a = %s", (key, rng.randrange(KEYS))),
     )))

@@ -131,10 +131,14 @@ def ask_multibyte(client, charset, collation):
             number, code, weight, written = line.split("\t")
             if len(code) != 8 or (int(code, 16) == ord("?") and number != "63"):
                 continue  # no character, or several
-            # MySQL takes the wide backslash of sjis for a backslash, and cannot give it back.
-            code = 0xFF3C if (charset, number) == ("sjis", "33119") else int(code, 16)
-            written = number if code in (0x5C, 0xFF3C) else int(written, 16)
-            found[int(number)] = (code, bytes.fromhex(weight), int(written))
+            code, number, written = int(code, 16), int(number), int(written, 16)
+            if code < 128 <= number:
+                # MySQL takes some wide characters of sjis and ujis for those of ASCII, from which
+                # their bytes would not come back.
+                code, written = code + 0xFEE0, number
+            if number < 128:
+                written = number
+            found[number] = (code, bytes.fromhex(weight), written)
     return found
 
 
