@@ -122,6 +122,14 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     };
     service::start("cohort-signals", "and a second signal is not heard", hurry)
         .map_err(|e| format!("signals: {e}"))?;
+    // Replicas are let go, and cannot acknowledge any more: nobody waits for them.
+    connections
+        .shared
+        .backend
+        .instance
+        .engine
+        .log()
+        .end_semi_sync();
     replica.shut_down();
     drop(coordinator);
     stop(
@@ -424,8 +432,6 @@ fn bind_unix(
 fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
     let database = &connections.shared.backend;
     database.stopping.store(true, Ordering::Relaxed);
-    // Replicas are let go, and cannot acknowledge any more.
-    database.instance.engine.log().end_semi_sync();
     notice!("{signal}: draining {} connections", connections.count());
     if connections.drain(DRAIN) > 0 {
         let sessions = database.instance.sessions.list();

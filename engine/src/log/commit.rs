@@ -211,6 +211,29 @@ impl Log {
         }
     }
 
+    /// Waits until the commit is written, and durable if each group is to be (sync_binlog is 1).
+    /// Replicas may not have it yet, so that nobody sees it.
+    pub fn wait_written(&self, ticket: &Ticket) -> Result<(), LogError> {
+        /// Only guards against a wake-up that came too early.
+        const MOMENT: std::time::Duration = std::time::Duration::from_millis(10);
+        let shared = &self.shared;
+        self.step(LogStep::Write);
+        shared.waiting.fetch_add(1, SeqCst);
+        let mut reached = shared.reached.lock();
+        let written = loop {
+            match ticket.group.is_written() {
+                Some(false) => shared.progress.wait_for(&mut reached, MOMENT),
+                written => break written,
+            };
+        };
+        drop(reached);
+        shared.waiting.fetch_sub(1, SeqCst);
+        match written {
+            Some(_) => Ok(()),
+            None => Err(shared.failure()),
+        }
+    }
+
     /// Calls `tell`, mostly by the log thread, when it is known what became of the commit. It must
     /// be short and not block: others are told after it, and the next group waits.
     pub fn when_known(

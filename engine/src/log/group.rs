@@ -81,6 +81,14 @@ impl Group {
         self.written.store(true, SeqCst);
     }
 
+    /// Whether all members are written, and durable if each group is to be; `None`: it failed.
+    pub(super) fn is_written(&self) -> Option<bool> {
+        match self.state.load(SeqCst) {
+            FAILED => None,
+            _ => Some(self.written.load(SeqCst)),
+        }
+    }
+
     /// Waits for the outcome: whether the group became visible.
     pub(super) fn wait(&self) -> bool {
         loop {

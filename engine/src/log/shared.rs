@@ -189,7 +189,12 @@ impl Shared {
         if durable {
             reached.durable = start;
         }
-        if self.waiting.load(Relaxed) > 0 {
+    }
+
+    /// Wakes those that wait for a group to be written.
+    pub(super) fn wake(&self) {
+        if self.waiting.load(SeqCst) > 0 {
+            let _reached = self.reached.lock();
             self.progress.notify_all();
         }
     }

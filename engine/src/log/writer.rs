@@ -198,6 +198,7 @@ impl Writer {
                 members: work.open.commits,
                 since: Instant::now(),
             });
+            self.shared.wake();
             self.shared.publish();
         } else if work.sync && self.unsynced_groups > 0 {
             self.sync()?;

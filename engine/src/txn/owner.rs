@@ -87,10 +87,14 @@ impl Owner {
     pub fn set_unlisted(&self, unlisted: bool) {
         self.unlisted.store(unlisted, Ordering::Relaxed);
     }
-    /// The beginning of a transaction's events, for the log.
+    /// The connection id, as the log has it.
+    pub(super) fn number(&self) -> u32 {
+        u32::try_from(self.session).unwrap_or(u32::MAX)
+    }
+    /// The beginning of a transaction's events, for the log. It says where the transaction came
+    /// from, which is said once.
     pub(super) fn batch(&self, batch: impl FnOnce(u32) -> Batch) -> Batch {
-        let session = u32::try_from(self.session).unwrap_or(u32::MAX);
-        let mut batch = batch(session);
+        let mut batch = batch(self.number());
         if let Some(origin) = self.origin.lock().take() {
             batch.comes_from(origin);
         }

@@ -17,6 +17,11 @@ impl Placed {
             ticket,
         }
     }
+    /// Waits until it is written, and durable if each group is to be; replicas may not have it yet
+    /// (semi-synchronous replication).
+    pub fn wait_written(&self) -> Result<(), TxnError> {
+        Ok(self.engine.log.wait_written(&self.ticket)?)
+    }
     /// Waits until it is durable and visible.
     pub fn wait(self, owner: &Owner) -> Result<Seq, TxnError> {
         self.engine.wait_for_log(owner, self.ticket)

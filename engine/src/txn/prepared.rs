@@ -161,7 +161,12 @@ impl Txn {
             engine.pass_read_lock(&self.descriptor, wait_ms)
         });
         let _passing = passing.transpose()?;
-        let mut batch = owner.batch(|session| Batch::prepared(database, session, claim.xid()));
+        let begin = |session| Batch::prepared(database, session, claim.xid());
+        let mut batch = match self.has_changes() {
+            true => owner.batch(begin),
+            // It is not logged: where it came from, a transaction is still to say.
+            false => begin(owner.number()),
+        };
         batch.follows(self.met());
         let mut origin = owner.session.to_le_bytes().to_vec();
         origin.extend_from_slice(user.as_bytes());

@@ -1,6 +1,6 @@
 //! Following a server's binary log, as a replica does.
 
-use super::{Client, Error, PACKET_MAX, put_command};
+use super::{Client, Error, PACKET_MAX, ServerError, put_command};
 use crate::{constants::command, packet::Writer, semi_sync};
 use cohort_engine::types::GtidSet;
 
@@ -38,10 +38,8 @@ impl Client {
         put_command(&mut self.writer, command::REGISTER_SLAVE, &register);
         self.send()?;
         self.reader.next(&mut &self.stream, PACKET_MAX)?;
-        if let [0xff, ..] = self.reader.payload() {
-            return Err(Error::Server(super::ServerError::parse(
-                self.reader.payload(),
-            )));
+        if let [0xff, error @ ..] = self.reader.payload() {
+            return Err(Error::Server(ServerError::parse(error)));
         }
         request(&mut self.writer, who, from);
         self.send()?;
@@ -69,10 +67,8 @@ impl Client {
     pub fn event(&mut self) -> Result<Option<&[u8]>, Error> {
         self.reader.next(&mut &self.stream, PACKET_MAX)?;
         match self.reader.payload() {
-            [0, ..] => Ok(self.reader.payload().get(1..)),
-            [0xff, ..] => Err(Error::Server(super::ServerError::parse(
-                self.reader.payload(),
-            ))),
+            [0, event @ ..] => Ok(Some(event)),
+            [0xff, error @ ..] => Err(Error::Server(ServerError::parse(error))),
             [0xfe, ..] => Ok(None),
             _ => Err(super::malformed()),
         }

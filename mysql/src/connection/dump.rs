@@ -10,7 +10,7 @@
 use super::{Backend, Commands, Connection, Cursor, End, Handler, SqlError, command, reply};
 use crate::{packet::ReadError, semi_sync};
 use cohort_engine::{
-    log::Step,
+    log::{Position, Step},
     types::{GtidSet, GtidSetFlaw},
 };
 use cohort_sql::{
@@ -91,8 +91,8 @@ impl<B: Backend> Connection<B> {
         let mut sent = Instant::now();
         // Where it is, if transactions were passed over that it has: they show it nothing.
         let mut passed = None;
-        // It was sent something, and not asked yet; and up to where it is known to have all.
-        let (mut owes, mut has) = (false, None);
+        // The end of what it was sent and not asked for yet; and up to where it is known to have all.
+        let (mut owes, mut has) = (None, None);
         loop {
             let writer = &mut self.wire.writer;
             let answers = dump.answers;
@@ -109,11 +109,11 @@ impl<B: Backend> Connection<B> {
                 }
                 Ok(Step::Event { event, is_last }) => {
                     tell(event, is_last, &mut passed);
-                    owes = true;
+                    let end = dump.follower.position();
+                    owes = Some(end);
                     if answers && is_last {
-                        self.wait_for_answer(commands, dump)?;
-                        (owes, sent) = (false, Instant::now());
-                        has = Some(dump.follower.position());
+                        self.wait_for_answer(commands, dump, end)?;
+                        (owes, has, sent) = (None, Some(end), Instant::now());
                     }
                     false
                 }
@@ -137,11 +137,19 @@ impl<B: Backend> Connection<B> {
                 }
                 continue;
             }
+            let here = Some(dump.follower.position());
+            if answers && let Some(end) = owes.take() {
+                // The last that it was sent is not the last of the log, and the rest was passed over.
+                let sign = passed.take();
+                let sign = sign.unwrap_or_else(|| dump.follower.heartbeat(second_version));
+                put_event(&mut self.wire.writer, Some(true), &sign);
+                self.wait_for_answer(commands, dump, end)?;
+                (has, sent) = (here, Instant::now());
+            }
             if let Some(passed) = passed.take() {
                 self.put_event(dump, &passed);
             }
-            let here = Some(dump.follower.position());
-            if answers && !owes && has != here {
+            if answers && has != here {
                 // It has what it was not sent.
                 dump.follower.has(dump.follower.position());
                 has = here;
@@ -176,11 +184,13 @@ impl<B: Backend> Connection<B> {
         put_event(&mut self.wire.writer, asked, event);
     }
 
-    /// Sends what there is, and waits until the replica says that it has all of it.
+    /// Sends what there is, and waits until the replica says that it has all of it: all up to `end`,
+    /// for what was passed over then a replica that follows by file and position does not count.
     fn wait_for_answer(
         &mut self,
         commands: &mut Commands<B::Session>,
         dump: &Dump,
+        end: Position,
     ) -> Result<(), End> {
         self.wire.writer.flush(&mut &*self.stream)?;
         // An answer begins anew to count packets.
@@ -194,10 +204,11 @@ impl<B: Backend> Connection<B> {
                 Ok(()) => {
                     let answer = semi_sync::parse_answer(reader.payload());
                     let has = answer.ok_or(End::Quiet)?;
-                    dump.follower.has(has.min(sent));
-                    if has >= sent {
+                    if has >= end {
+                        dump.follower.has(sent);
                         return Ok(());
                     }
+                    dump.follower.has(has);
                 }
                 Err(ReadError::Pending) => self.check_following(commands)?,
                 Err(error) => return Err(error.into()),

@@ -12,11 +12,12 @@ use cohort_engine::{
         incoming::{Incoming, Query, What, unpack},
     },
     txn::{Placed, Unattended},
-    types::Gtid,
+    types::{Gtid, Xid},
 };
 use cohort_process::notice;
 use cohort_sql::{Instance, Session, SqlError, Until, session::Identity, source_file_number};
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -51,6 +52,8 @@ pub struct Applier {
     /// The newest commit of which is not known yet whether it is durable, and how many there are.
     placed: Option<Placed>,
     placed_count: usize,
+    /// XA transactions that were left out and have ended.
+    ended: BTreeSet<String>,
 }
 
 /// XAER_NOTA. A source that crashed may roll back what it has prepared and not logged.
@@ -117,6 +120,7 @@ impl Applier {
             transaction: None,
             placed: None,
             placed_count: 0,
+            ended: BTreeSet::new(),
         }
     }
 
@@ -184,13 +188,13 @@ impl Applier {
     fn apply_all(&mut self) -> Result<(), End> {
         loop {
             if self.pipe.is_empty() {
-                self.settle()?;
+                self.secure()?;
                 if self.transaction.is_none() {
                     self.status.caught_up((&self.file, self.position));
                 }
             }
             let Some(items) = self.pipe.take(TICK) else {
-                self.settle()?;
+                self.secure()?;
                 return Ok(());
             };
             for item in items {
@@ -207,7 +211,17 @@ impl Applier {
         }
     }
 
-    /// What was committed is durable.
+    /// What was committed is durable here, and perhaps not yet on this server's own replicas. Two that
+    /// follow each other, and wait for each other's answers, must not wait for more.
+    fn secure(&mut self) -> Result<(), SqlError> {
+        self.placed_count = 0;
+        if let Some(placed) = &self.placed {
+            placed.wait_written()?;
+        }
+        Ok(())
+    }
+
+    /// What was committed is durable and visible.
     fn settle(&mut self) -> Result<(), SqlError> {
         self.placed_count = 0;
         match self.placed.take() {
@@ -349,7 +363,7 @@ impl Applier {
                 self.status.delayed(None);
                 return Ok(());
             }
-            self.settle()?;
+            self.secure()?;
             self.status.delayed(Some(left.as_secs()));
             if self.pipe.pause(left.min(Duration::from_secs(1))) {
                 return Err(End::Closed);
@@ -404,6 +418,7 @@ impl Applier {
                     let text = format!("XA {phase} {xid}{one}");
                     self.keep_position();
                     self.session.repeat_command(&text)?;
+                    self.note_prepared(&xid)?;
                 }
                 self.commit(passed)?;
             }
@@ -463,12 +478,16 @@ impl Applier {
         }
         if !passed {
             self.keep_position();
-            let repeated = self.session.repeat_statement(query, timestamp);
-            if let Err(error) = repeated
-                && !(error.code == UNKNOWN_XID && self.may_be_unknown(query.text))
-            {
-                return Err(error.into());
+            match self.session.repeat_statement(query, timestamp) {
+                Ok(()) => {}
+                // Its GTID is to be here all the same.
+                Err(error) if error.code == UNKNOWN_XID && self.may_be_unknown(query.text) => {
+                    self.enter_again()?;
+                    self.keep_position();
+                }
+                Err(error) => return Err(error.into()),
             }
+            self.note_ended(query.text);
         }
         self.commit(passed)
     }
@@ -481,11 +500,38 @@ impl Applier {
         }
     }
 
+    /// Notes an XA transaction that was prepared and has changed nothing, for the filter left it all
+    /// out: after a restart it is not known here when it ends.
+    fn note_prepared(&mut self, xid: &Xid) -> Result<(), SqlError> {
+        if self.source.filter().is_empty() {
+            return Ok(());
+        }
+        let prepared = self.instance.engine.prepared().into_iter();
+        if prepared
+            .into_iter()
+            .any(|one| one.xid == *xid && one.row_events == 0)
+        {
+            self.settle()?;
+            self.sources
+                .note_left_out(xid, &std::mem::take(&mut self.ended))?;
+        }
+        Ok(())
+    }
+
+    /// An XA transaction has ended by this statement, if it is such.
+    fn note_ended(&mut self, text: &[u8]) {
+        if let Some(xid) = ended_xid(text)
+            && self.sources.is_left_out(xid)
+        {
+            self.ended.insert(xid.to_owned());
+        }
+    }
+
     /// Whether an XA transaction that this statement ends need not be here: the source has rolled
     /// it back, or all that it did was left out.
     fn may_be_unknown(&self, text: &[u8]) -> bool {
-        let is_filtered = !self.source.filter().is_empty();
-        text.starts_with(b"XA ROLLBACK") || is_filtered && text.starts_with(b"XA COMMIT")
+        let is_left_out = |xid| self.sources.is_left_out(xid);
+        text.starts_with(b"XA ROLLBACK") || ended_xid(text).is_some_and(is_left_out)
     }
 
     /// Whether the transaction is passed over.
@@ -499,7 +545,7 @@ impl Applier {
         }
     }
 
-    /// After a ROLLBACK in the log the transaction goes on as one that has changed nothing.
+    /// The transaction goes on as one that has changed nothing.
     fn enter_again(&mut self) -> Result<(), SqlError> {
         if let Some(transaction) = &mut self.transaction {
             transaction.begun = false;
@@ -526,14 +572,23 @@ impl Applier {
         }
         self.transaction = None;
         self.status.applied((&self.file, self.position));
-        if self.placed_count >= PLACED_MAX || self.until.is_some() {
+        if self.until.is_some() {
             self.settle()?;
+        } else if self.placed_count >= PLACED_MAX {
+            self.secure()?;
         }
         match self.has_reached(None) {
             true => Err(End::Reached),
             false => Ok(()),
         }
     }
+}
+
+/// The XA transaction that a statement of the log ends.
+fn ended_xid(text: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(text).ok()?;
+    let xid = text.strip_prefix("XA COMMIT ");
+    xid.or_else(|| text.strip_prefix("XA ROLLBACK "))
 }
 
 fn refused(what: &str) -> SqlError {

@@ -81,7 +81,7 @@ pub fn open(
             uuid: instance.engine.server_uuid().to_owned(),
             port,
         },
-        sources: Arc::new(Sources::open(directory)?),
+        sources: Arc::new(Sources::open(directory, instance.env().clone())?),
         running: Mutex::new(None),
         status: Arc::default(),
     });

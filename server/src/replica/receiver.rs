@@ -425,16 +425,15 @@ impl Receiver {
                     ));
                 }
             };
-            if is_sign_of_life && !answer {
-                continue;
+            if !is_sign_of_life || answer {
+                bytes += event.len();
+                items.push(Item::Event(event.to_vec(), before));
             }
-            bytes += event.len();
-            items.push(Item::Event(event.to_vec(), before));
             // What has come with it is taken along.
             if client.has_more() && bytes < TOGETHER && !answer {
                 continue;
             }
-            if !self.pipe.put(items.drain(..), std::mem::take(&mut bytes)) {
+            if !items.is_empty() && !self.pipe.put(items.drain(..), std::mem::take(&mut bytes)) {
                 return End::Closed;
             }
             self.status.received((&file, position), self.pipe.bytes());

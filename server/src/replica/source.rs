@@ -1,11 +1,12 @@
 //! Where the source is and how it is followed: CHANGE REPLICATION SOURCE TO, kept in the data
 //! directory.
 
+use cohort_engine::{env::Env, types::Xid};
 use cohort_sql::{FilterEntry, FilterRule, ReplicationFilter, SqlError};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     io::Write,
     os::unix::fs::OpenOptionsExt,
@@ -35,7 +36,8 @@ pub struct Source {
     pub file: String,
     /// SOURCE_LOG_POS.
     pub position: u32,
-    /// Counts the places that were said: what the log says of another one does not count.
+    /// When the place was said, in microseconds since 1970: what the log says of another place does
+    /// not count.
     pub place: u64,
     /// SOURCE_CONNECT_RETRY, in seconds: the longest pause between attempts to connect.
     pub retry_seconds: u64,
@@ -55,6 +57,8 @@ pub struct Source {
     pub filters: BTreeMap<String, Vec<FilterEntry>>,
     /// Rows of its coordinator have come: its global transactions are here, and driven there.
     pub coordinated: bool,
+    /// XA transactions that were prepared there, and of which nothing was made here.
+    pub left_out: BTreeSet<String>,
     /// START REPLICA was said: it goes on when the server starts.
     pub runs: bool,
 }
@@ -79,6 +83,7 @@ impl Default for Source {
             ssl_verify: false,
             filters: BTreeMap::new(),
             coordinated: false,
+            left_out: BTreeSet::new(),
             runs: false,
         }
     }
@@ -174,12 +179,13 @@ pub fn two_coordinators() -> SqlError {
 /// The source, and the file that keeps it.
 pub struct Sources {
     path: PathBuf,
+    env: Env,
     current: Mutex<Option<Source>>,
 }
 
 impl Sources {
     /// Reads the file, if there is one.
-    pub fn open(directory: &Path) -> Result<Sources, String> {
+    pub fn open(directory: &Path, env: Env) -> Result<Sources, String> {
         let path = directory.join(FILE);
         let current = match fs::read(&path) {
             Ok(bytes) => Some(serde_json::from_slice(&bytes).map_err(|error| {
@@ -193,6 +199,7 @@ impl Sources {
         };
         Ok(Sources {
             path,
+            env,
             current: Mutex::new(current),
         })
     }
@@ -221,7 +228,7 @@ impl Sources {
             (source.file, source.position) = (String::new(), Source::default().position);
         }
         if moved || elsewhere {
-            source.place += 1;
+            source.place = self.now();
         }
         self.keep(&source)?;
         *current = Some(source);
@@ -262,6 +269,26 @@ impl Sources {
         }
     }
 
+    /// Notes that of this XA transaction nothing was made, before its GTID says that it was here. The
+    /// ends of those that had ended before are durable.
+    pub fn note_left_out(&self, xid: &Xid, ended: &BTreeSet<String>) -> Result<(), SqlError> {
+        let mut current = self.current.lock();
+        let Some(source) = current.as_mut() else {
+            return Ok(());
+        };
+        source.left_out.retain(|xid| !ended.contains(xid));
+        source.left_out.insert(xid.to_string());
+        self.keep(source)
+    }
+
+    /// Whether that was noted.
+    pub fn is_left_out(&self, xid: &str) -> bool {
+        let current = self.current.lock();
+        current
+            .as_ref()
+            .is_some_and(|source| source.left_out.contains(xid))
+    }
+
     /// RESET REPLICA: the place in the log is forgotten, or all.
     pub fn reset(&self, all: bool) -> Result<(), SqlError> {
         let mut current = self.current.lock();
@@ -275,8 +302,13 @@ impl Sources {
             return Ok(());
         }
         (source.file, source.position) = (String::new(), Source::default().position);
-        source.place += 1;
+        source.place = self.now();
         self.keep(source)
+    }
+
+    /// No earlier place was said at this moment.
+    fn now(&self) -> u64 {
+        self.env.wall_micros()
     }
 
     fn keep(&self, source: &Source) -> Result<(), SqlError> {
@@ -316,7 +348,8 @@ mod tests {
         let name = format!("cohort-replica-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory).unwrap();
-        let sources = Sources::open(&directory).unwrap();
+        let open = || Sources::open(&directory, Env::real()).unwrap();
+        let sources = open();
         let change = |options: &[(&str, &str)]| {
             let owned = options.iter().map(|(n, v)| ((*n).into(), (*v).into()));
             sources.change(&owned.collect::<Vec<_>>())
@@ -324,20 +357,18 @@ mod tests {
         change(&[("HOST", "a"), ("LOG_FILE", "f"), ("LOG_POS", "9")]).unwrap();
         change(&[("PASSWORD", "p")]).unwrap();
         let first = sources.current().unwrap();
-        assert_eq!(
-            (first.file.as_str(), first.position, first.place),
-            ("f", 9, 1)
-        );
+        assert_eq!((first.file.as_str(), first.position), ("f", 9));
         change(&[("HOST", "b")]).unwrap();
         let second = sources.current().unwrap();
-        assert_eq!(
-            (second.file.as_str(), second.position, second.place),
-            ("", 4, 2)
-        );
-        assert_eq!(Sources::open(&directory).unwrap().current(), Some(second));
+        assert_eq!((second.file.as_str(), second.position), ("", 4));
+        assert!(second.place > first.place);
+        assert_eq!(open().current(), Some(second));
         assert!(change(&[("AUTO_POSITION", "1"), ("LOG_POS", "5")]).is_err());
         assert!(change(&[("PORT", "70000")]).is_err());
         sources.reset(true).unwrap();
-        assert_eq!(Sources::open(&directory).unwrap().current(), None);
+        assert_eq!(open().current(), None);
+        // What the log says of the place that was forgotten is of another one.
+        change(&[("HOST", "b")]).unwrap();
+        assert!(sources.current().unwrap().place > second.place);
     }
 }

@@ -113,20 +113,24 @@ pub fn put_uint(n: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends a DOUBLE: the shortest digits that read back as the same number, or `decimals` of them
-/// after the point. (Of an integer that is not exact any more, what follows the shortest digits is
-/// zeros.)
+/// after the point: behind the shortest digits there are zeros.
 pub fn put_double(x: f64, decimals: u8, out: &mut Vec<u8>) {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if decimals < DECIMALS_NOT_FIXED && x.abs() >= EXACT {
-        let _ = write!(out, "{x}");
-        if decimals > 0 {
+    if decimals >= DECIMALS_NOT_FIXED {
+        return put_number(&shortest(x), PLAIN_DIGITS, out);
+    }
+    let decimals = usize::from(decimals);
+    let start = out.len();
+    put_number(&shortest(x), ALL_DIGITS, out);
+    let point = out[start..].iter().position(|byte| *byte == b'.');
+    let fraction = point.map_or(0, |point| out.len() - start - point - 1);
+    if fraction > decimals {
+        out.truncate(start);
+        let _ = write!(out, "{x:.decimals$}");
+    } else if decimals > 0 {
+        if point.is_none() {
             out.push(b'.');
-            out.resize(out.len() + usize::from(decimals), b'0');
         }
-    } else if decimals < DECIMALS_NOT_FIXED {
-        let _ = write!(out, "{x:.*}", usize::from(decimals));
-    } else {
-        put_scientific(&shortest(x), out);
+        out.resize(out.len() + decimals - fraction, b'0');
     }
 }
 
@@ -170,7 +174,7 @@ pub fn put_float(x: f32, decimals: u8, out: &mut Vec<u8>) {
     if decimals < DECIMALS_NOT_FIXED {
         put_double(x, decimals, out);
     } else {
-        put_scientific(&format!("{x:.5e}"), out);
+        put_number(&format!("{x:.5e}"), PLAIN_DIGITS, out);
     }
 }
 
@@ -193,8 +197,12 @@ pub fn float_text(x: f32) -> Vec<u8> {
 /// How many characters a FLOAT may take as a text.
 pub const FLOAT_CHARS: usize = 12;
 
-/// Writes `[-]d[.ddd]e[-]n` as MySQL lays numbers out.
-fn put_scientific(text: &str, out: &mut Vec<u8>) {
+/// No number has more digits, zeros included.
+const ALL_DIGITS: i32 = 1000;
+
+/// Writes `[-]d[.ddd]e[-]n` as MySQL lays numbers out: without an exponent, if it takes no more than
+/// so many digits (`plain`).
+fn put_number(text: &str, plain: i32, out: &mut Vec<u8>) {
     let (negative, text) = text.strip_prefix('-').map_or((false, text), |t| (true, t));
     if negative {
         out.push(b'-');
@@ -210,7 +218,7 @@ fn put_scientific(text: &str, out: &mut Vec<u8>) {
     let digits = || whole.bytes().chain(fraction.bytes());
     let point = exponent + 1;
     let count = 1 + fraction.len() as i32;
-    if point < 1 - PLAIN_DIGITS || point > PLAIN_DIGITS.max(count - 1) {
+    if point < 1 - plain || point > plain.max(count - 1) {
         out.extend_from_slice(whole.as_bytes());
         if !fraction.is_empty() {
             out.push(b'.');
