@@ -58,6 +58,8 @@ def statements(rng, prefix):
         target = f"`{prefix}{name}`.`{table}`"
         other = f"`{prefix}{name}`.`{rng.choice(TABLES)}`"
         kind = rng.random()
+        if rng.random() < 0.15:
+            default = None
         if kind < 0.5:
             yield default, f"REPLACE INTO {target} VALUES ({rng.randrange(9)}, {number})"
         elif kind < 0.7:

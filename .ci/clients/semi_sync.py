@@ -35,21 +35,36 @@ class Acknowledged:
         self.source, self.next, self.over = source, first, False
         self.lock, self.told, self.failures = threading.Lock(), set(), []
         self.threads = [threading.Thread(target=self.client) for _ in range(CLIENTS)]
+        self.threads.append(threading.Thread(target=self.hides))
         for thread in self.threads:
             thread.start()
 
     def client(self):
         """Inserts until it is over, or the server is gone."""
+        def insert(cursor):
+            with self.lock:
+                self.next += 1
+                number = self.next
+            cursor.execute("INSERT INTO t VALUES (%s)", (number,))
+            with self.lock:
+                self.told.add(number)
+        self.repeat(insert)
+
+    def hides(self):
+        """Commits what no replica is shown, so that it is the last of the log now and then."""
+        def insert(cursor):
+            cursor.execute("SET sql_log_bin = 0")
+            cursor.execute("INSERT INTO hidden VALUES (1)")
+            time.sleep(0.005)
+        self.repeat(insert)
+
+    def repeat(self, what):
+        """Does something until it is over, or the server is gone."""
         try:
             with contextlib.closing(self.source.connect(database="app", autocommit=True)) as connection:
                 cursor = connection.cursor()
                 while not self.over:
-                    with self.lock:
-                        self.next += 1
-                        number = self.next
-                    cursor.execute("INSERT INTO t VALUES (%s)", (number,))
-                    with self.lock:
-                        self.told.add(number)
+                    what(cursor)
         except (pymysql.OperationalError, pymysql.InterfaceError, OSError):
             pass
         except Exception as error:  # pylint: disable=broad-except
@@ -100,9 +115,13 @@ def attached(source, replica):
 
 
 def prepare(source):
-    """The table."""
+    """The tables."""
     ask(source, "CREATE DATABASE app")
     ask(source, "CREATE TABLE app.t (id INT PRIMARY KEY)")
+    with contextlib.closing(source.connect(autocommit=True)) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SET sql_log_bin = 0")
+        cursor.execute("CREATE TABLE app.hidden (id INT)")
 
 
 def rounds(name, source, replica, kill, count, rng):
@@ -145,6 +164,35 @@ def check_timeout(name, source, replica, first):
     attached(source, replica)
     until(lambda: numbers(source) == numbers(replica), lambda: name)
     print(f"semi_sync: {name}: goes on after the timeout, and waits again", flush=True)
+
+
+def check_circle():
+    """Two servers that follow each other, and both write: none waits for the other's answer in vain."""
+    with Cohort("--server-id", "35") as one, Cohort("--server-id", "36") as other:
+        for server in (one, other):
+            ask(server, "SET GLOBAL rpl_semi_sync_replica_enabled = ON")
+        follow(other, one.port, "SOURCE_USER='root'", "SOURCE_AUTO_POSITION=1")
+        prepare(one)
+        until(lambda: ask(other, "SHOW TABLES IN app") if ask(other, "SHOW DATABASES LIKE 'app'") else 0,
+              lambda: ask(other, "SHOW REPLICA STATUS"))
+        with contextlib.closing(other.connect(autocommit=True)) as connection:
+            cursor = connection.cursor()
+            cursor.execute("SET sql_log_bin = 0")
+            cursor.execute("CREATE TABLE app.hidden (id INT)")
+        follow(one, other.port, "SOURCE_USER='root'", "SOURCE_AUTO_POSITION=1")
+        for server in (one, other):
+            ask(server, "SET GLOBAL rpl_semi_sync_source_timeout = 60000")
+            ask(server, "SET GLOBAL rpl_semi_sync_source_enabled = ON")
+        attached(one, other)
+        attached(other, one)
+        loads = [Acknowledged(one, 0), Acknowledged(other, 10**6)]
+        time.sleep(2)
+        told = loads[0].end() | loads[1].end()
+        until(lambda: numbers(one) == numbers(other) == told,
+              lambda: (len(numbers(one)), len(numbers(other)), len(told)))
+        for server in (one, other):
+            assert counter(server, "source_no_times") == "0", "somebody waited in vain"
+        print(f"semi_sync: a circle: {len(told)} inserts of both are on both", flush=True)
 
 
 def killer(server):
@@ -195,6 +243,7 @@ def main():
         assert source.stop() == 0
         assert time.monotonic() - begun < 30, "it waited for a replica"
         load.end()
+    check_circle()
     if not (PEERS / "usr/sbin/mysqld").exists():
         print("semi_sync: without MySQL, which is not there", flush=True)
         return

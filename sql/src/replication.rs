@@ -125,7 +125,8 @@ impl ReplicationFilter {
         Cow::Borrowed(entry.and_then(|(_, to)| to.as_deref()).unwrap_or(database))
     }
 
-    /// Whether what is of this database is made. Of no database is what no rule is about.
+    /// Whether what is of this database is made. A definition in a session without a default database
+    /// (an empty name) is of none of those that were chosen, whatever it names.
     #[must_use]
     pub fn takes_database(&self, database: &str) -> bool {
         let named = |rule| {
@@ -133,7 +134,6 @@ impl ReplicationFilter {
             entries.any(|(name, _)| name == database)
         };
         match self.entries(FilterRule::DoDb) {
-            _ if database.is_empty() => true,
             [] => !named(FilterRule::IgnoreDb),
             _ => named(FilterRule::DoDb),
         }
@@ -180,9 +180,9 @@ impl ReplicationFilter {
             && self.entries(FilterRule::WildDoTable).is_empty()
     }
 
-    /// Whether one of a rule's patterns fits a name.
+    /// Whether one of a rule's patterns fits a name. `_` is a byte of it.
     fn fits(&self, rule: FilterRule, name: &str) -> bool {
-        let order = Collation::Utf8mb4Bin;
+        let order = Collation::Binary;
         let mut entries = self.entries(rule).iter();
         entries.any(|(pattern, _)| {
             collation::like(order, name.as_bytes(), pattern.as_bytes(), Some('\\'))
@@ -222,9 +222,9 @@ mod tests {
     #[test]
     fn databases_are_chosen() {
         let only = filter(&[(DoDb, &[("a", None)]), (IgnoreDb, &[("a", None)])]);
-        assert!(only.takes_database("a") && !only.takes_database("b") && only.takes_database(""));
+        assert!(only.takes_database("a") && !only.takes_database("b") && !only.takes_database(""));
         let not = filter(&[(IgnoreDb, &[("a", None)])]);
-        assert!(!not.takes_database("a") && not.takes_database("A"));
+        assert!(not.takes_database("") && !not.takes_database("a") && not.takes_database("A"));
         let patterns = filter(&[(WildDoTable, &[("a%.%", None), ("b.t", None)])]);
         assert!(patterns.takes_whole("ab") && !patterns.takes_whole("b"));
         let patterns = filter(&[(WildIgnoreTable, &[("a.%", None)])]);

@@ -236,6 +236,14 @@ impl GtidSet {
         ranges.is_some_and(|ranges| ranges.find(gtid.number).is_ok())
     }
 
+    /// Whether any of another set is among them.
+    #[must_use]
+    pub fn meets(&self, other: &GtidSet) -> bool {
+        let mut others = other.clone();
+        others.remove_all(self);
+        others != *other
+    }
+
     /// Whether all of another set are among them.
     #[must_use]
     pub fn contains_all(&self, other: &GtidSet) -> bool {

@@ -167,6 +167,14 @@ impl Applier {
         }
     }
 
+    /// Whether it was beyond where it is to go before it began.
+    fn has_passed(&self) -> bool {
+        match &self.until {
+            Some(Until::BeforeGtids(set)) => self.instance.engine.log().executed().meets(set),
+            _ => false,
+        }
+    }
+
     fn described(&self, error: &SqlError) -> String {
         let transaction = self.transaction.as_ref();
         let gtid = transaction.and_then(|transaction| transaction.origin);
@@ -186,6 +194,9 @@ impl Applier {
     }
 
     fn apply_all(&mut self) -> Result<(), End> {
+        if self.has_passed() || self.has_reached(None) {
+            return Err(End::Reached);
+        }
         loop {
             if self.pipe.is_empty() {
                 self.secure()?;
@@ -277,7 +288,12 @@ impl Applier {
             (self.file, self.position) = (file, position);
             return Ok(());
         }
-        if end > 0 {
+        // A transaction begins where its first event does.
+        let is_first = matches!(
+            what,
+            What::Gtid(_) | What::Anonymous | What::MariaGtid { .. }
+        );
+        if end > 0 && !is_first {
             self.position = u64::from(end);
         }
         match what {
@@ -308,6 +324,9 @@ impl Applier {
                 }
             }
             what => self.part(what, timestamp)?,
+        }
+        if end > 0 {
+            self.position = u64::from(end);
         }
         Ok(())
     }

@@ -113,6 +113,25 @@ impl Relations {
         Ok(relations)
     }
 
+    /// The same for changes whose consequences are made by others: parents are looked for only.
+    pub fn of_parents(&self) -> Relations {
+        let mut parents = Relations {
+            roots: self.roots.clone(),
+            ..Relations::default()
+        };
+        for (table, _) in &self.roots {
+            if let Some(known) = self.tables.get(&table.id) {
+                let relations = TableRelations {
+                    parents: known.parents.clone(),
+                    children: Vec::new(),
+                };
+                parents.note_uses(&relations, &Changes::default());
+                parents.tables.insert(table.id, relations);
+            }
+        }
+        parents
+    }
+
     /// Those of a table; `None`: it has none that matter.
     pub fn of_table(&self, table: TableId) -> Option<&TableRelations> {
         self.tables.get(&table)

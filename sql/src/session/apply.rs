@@ -14,7 +14,10 @@ use crate::{
     state::Changes,
 };
 use cohort_engine::{
-    log::incoming::{Rows, TableMap},
+    log::{
+        RowsKind,
+        incoming::{Rows, TableMap},
+    },
     txn::{Creation, LockMode, OnConflict, Read, Txn},
     types::{Table, TableId},
 };
@@ -47,6 +50,8 @@ struct Known {
     version: u64,
     table: Arc<Table>,
     relations: Relations,
+    /// Of changes whose consequences come as rows.
+    parents: Relations,
     demands: Demands,
     defaults: Vec<Default_>,
     /// As whose rows it can take them.
@@ -138,6 +143,7 @@ impl Session {
         let known = Arc::new(Known {
             version,
             table: Arc::clone(table),
+            parents: relations.of_parents(),
             relations,
             demands,
             defaults,
@@ -172,14 +178,19 @@ impl Session {
         txn.set_lock_wait_ms(settings.row_lock_wait_ms, settings.table_lock_wait_ms);
         txn.start_statement(&Arc::from(""));
         let checks = settings.foreign_key_checks && !rows.foreign_keys_done;
-        match use_tables(known, checks, &mut txn) {
+        let relations = match rows.cascades_logged {
+            true => &known.parents,
+            false => &known.relations,
+        };
+        let relations = checks.then_some(relations);
+        match use_tables(known, relations, &mut txn) {
             Ok(true) => {}
             other => {
                 self.leave(txn, alone, other.as_ref().err());
                 return other;
             }
         }
-        let result = self.change_rows(known, rows, checks, &mut txn);
+        let result = self.change_rows(known, rows, relations, &mut txn);
         if let Err(stop) = result {
             let error = match stop {
                 Stop::Error(error) => error,
@@ -199,7 +210,7 @@ impl Session {
         &mut self,
         known: &Known,
         rows: &Rows<'_>,
-        checks: bool,
+        relations: Option<&Relations>,
         txn: &mut Txn,
     ) -> Result<(), Stop> {
         let idempotent = self.applying.idempotent;
@@ -207,7 +218,8 @@ impl Session {
         let state = &self.state;
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);
-        if !checks {
+        // Whoever follows this server gets the consequences as rows, too.
+        if relations.is_none() || rows.cascades_logged && rows.kind != RowsKind::Write {
             txn.note_foreign_keys_done();
         }
         let mut context = context_of(
@@ -218,7 +230,7 @@ impl Session {
                 virtual_rows: &[],
                 plain_read: Read::Locking(LockMode::Shared, OnConflict::Wait),
                 unlock: false,
-                relations: checks.then_some(&known.relations),
+                relations,
                 demands: &known.demands,
                 ignore: false,
             },
@@ -243,7 +255,8 @@ fn check_like(table: &Table, map: &TableMap) -> Result<(), SqlError> {
     if let Some((place, there, here)) = map.unlike(columns) {
         return Err(SqlError::column_not_converted(place, name, there, here));
     }
-    if columns.len() != map.columns.len() {
+    // Columns behind the source's have their defaults here.
+    if columns.len() < map.columns.len() {
         let (there, here) = (map.columns.len(), columns.len());
         return Err(SqlError::unknown_error(format!(
             "table {name} has {here} columns here, and {there} in the log"
@@ -253,14 +266,18 @@ fn check_like(table: &Table, map: &TableMap) -> Result<(), SqlError> {
 }
 
 /// Takes the metadata locks; false if a table has changed.
-fn use_tables(known: &Known, checks: bool, txn: &mut Txn) -> Result<bool, SqlError> {
+fn use_tables(
+    known: &Known,
+    relations: Option<&Relations>,
+    txn: &mut Txn,
+) -> Result<bool, SqlError> {
     let same = |table: &Arc<Table>, current: Option<Arc<Table>>| {
         current.is_some_and(|current| current.id == table.id && current.since == table.since)
     };
     if !same(&known.table, txn.use_table(&known.table, true)?) {
         return Ok(false);
     }
-    for used in known.relations.table_uses().filter(|_| checks) {
+    for used in relations.into_iter().flat_map(Relations::table_uses) {
         if !same(&used.table, txn.use_table(&used.table, used.writes)?) {
             return Ok(false);
         }

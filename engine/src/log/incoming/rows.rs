@@ -5,7 +5,7 @@ use crate::log::{
     event::{Cursor, NO_FOREIGN_KEY_CHECKS, STATEMENT_END},
 };
 
-/// Flag: rows that foreign keys have changed are in the log, too (MySQL 9.6 and later:
+/// Flag: rows that foreign keys have changed come as rows, too (MySQL 9.6 and later:
 /// USE_SQL_FOREIGN_KEY_F).
 const CASCADES_LOGGED: u16 = 0x10;
 
@@ -20,6 +20,8 @@ pub struct Rows<'a> {
     pub ends_statement: bool,
     /// Whoever applies it need not look at foreign keys.
     pub foreign_keys_done: bool,
+    /// What foreign keys make of these changes comes as rows of their own.
+    pub cascades_logged: bool,
     /// How many columns the table has.
     pub columns: usize,
     /// A bit for each column that the images have, the first the least of the first byte; of an
@@ -51,7 +53,8 @@ impl<'a> Rows<'a> {
             table,
             kind,
             ends_statement: flags & STATEMENT_END != 0,
-            foreign_keys_done: flags & (NO_FOREIGN_KEY_CHECKS | CASCADES_LOGGED) != 0,
+            foreign_keys_done: flags & NO_FOREIGN_KEY_CHECKS != 0,
+            cascades_logged: flags & CASCADES_LOGGED != 0,
             columns,
             present: (before, after),
             partial: false,

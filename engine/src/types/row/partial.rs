@@ -8,15 +8,15 @@ use crate::types::schema::{Column, Table};
 pub type Field<'a> = Option<&'a [u8]>;
 
 /// Cuts one image of some columns off the front of `bytes`: of each column that has a name the
-/// field, or `None` if the image is without it. `present` has a bit for each column, the first the
-/// least of the first byte.
+/// field, or `None` if the image is without it. `present` has a bit for each of the first `count`
+/// columns, the first the least of the first byte; those behind them are in no image.
 pub fn take<'a>(
     table: &Table,
-    present: &[u8],
+    (present, count): (&[u8], usize),
     bytes: &mut &'a [u8],
 ) -> Result<Vec<Option<Field<'a>>>, Malformed> {
     let columns = table.named_columns();
-    let is_present = |position: usize| is_null(present, position);
+    let is_present = |position: usize| position < count && is_null(present, position);
     let count = (0..columns.len())
         .filter(|place| is_present(*place))
         .count();
