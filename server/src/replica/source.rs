@@ -362,7 +362,7 @@ mod tests {
         let second = sources.current().unwrap();
         assert_eq!((second.file.as_str(), second.position), ("", 4));
         assert!(second.place > first.place);
-        assert_eq!(open().current(), Some(second));
+        assert_eq!(open().current(), Some(second.clone()));
         assert!(change(&[("AUTO_POSITION", "1"), ("LOG_POS", "5")]).is_err());
         assert!(change(&[("PORT", "70000")]).is_err());
         sources.reset(true).unwrap();

@@ -105,7 +105,9 @@ mod tests {
                 .for_each(|f| partial.extend(f));
             partial.push(7);
             let mut rest = partial.as_slice();
-            let some = take(&table, &present.to_le_bytes(), &mut rest).unwrap();
+            // Bits of columns that are not there mean nothing.
+            let bits = (present | 0xF800).to_le_bytes();
+            let some = take(&table, (&bits, 11), &mut rest).unwrap();
             assert_eq!(rest, [7]);
             let mut first = Vec::new();
             encode(&table, &row(0), &mut first);
@@ -121,6 +123,9 @@ mod tests {
                 .collect();
             assert_eq!(decode(&table, &image).unwrap(), wanted);
         }
-        assert!(take(&table, &[0xff, 0x7], &mut &[][..]).is_err());
+        let all = &[0xff, 0x7][..];
+        assert!(take(&table, (all, 11), &mut &[][..]).is_err());
+        let few = take(&table, (&[0xff], 0), &mut &[][..]).unwrap();
+        assert!(few.iter().all(Option::is_none));
     }
 }
