@@ -68,12 +68,9 @@ fn is_known_charset(name: &str) -> bool {
 
 /// The collations of MySQL that are not here.
 const MISSING: &str = "\
-    big5_bin big5_chinese_ci cp1250_czech_cs cp932_bin cp932_japanese_ci eucjpms_bin \
-    eucjpms_japanese_ci euckr_bin euckr_korean_ci gb18030_bin gb18030_chinese_ci \
-    gb18030_unicode_520_ci gb2312_bin gb2312_chinese_ci gbk_bin gbk_chinese_ci latin1_german2_ci \
-    latin2_czech_cs sjis_bin sjis_japanese_ci swe7_bin swe7_swedish_ci tis620_bin tis620_thai_ci \
-    ujis_bin ujis_japanese_ci utf8mb4_ja_0900_as_cs utf8mb4_ja_0900_as_cs_ks \
-    utf8mb4_zh_0900_as_cs";
+    cp1250_czech_cs gb18030_bin gb18030_chinese_ci gb18030_unicode_520_ci latin1_german2_ci \
+    latin2_czech_cs swe7_bin swe7_swedish_ci tis620_bin tis620_thai_ci utf8mb4_ja_0900_as_cs \
+    utf8mb4_ja_0900_as_cs_ks utf8mb4_zh_0900_as_cs";
 
 /// Whether MySQL has a collation of this name, which is not here.
 fn is_known(name: &str) -> bool {

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(set("wait_timeout", Value::Int(0)), Ok("1".into()));
         assert_eq!(set("wait_timeout", Value::Bytes(b"1".into())), Err(1232));
         assert_eq!(
-            set("character_set_client", Value::Bytes(b"gbk".into())),
+            set("character_set_client", Value::Bytes(b"gb18030".into())),
             Err(1235)
         );
         assert_eq!(set("character_set_results", Value::Null), Ok(String::new()));
