@@ -37,6 +37,7 @@ fn table(engine: &Engine) -> Table {
         column,
         prefix: None,
         desc: false,
+        trimmed: false,
     };
     let index = |tree, name: &str, column, unique| Index {
         tree,
@@ -88,6 +89,7 @@ fn key_of(table: &Table, id: i64) -> Vec<u8> {
         column: 0,
         prefix: None,
         desc: false,
+        trimmed: false,
     };
     key::encode_part(&table.columns[0], part, &Value::Int(id), &mut bytes);
     bytes

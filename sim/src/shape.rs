@@ -78,6 +78,7 @@ fn part(column: u16) -> IndexPart {
         column,
         prefix: None,
         desc: false,
+        trimmed: false,
     }
 }
 

@@ -196,6 +196,10 @@ pub struct IndexPart {
     pub prefix: Option<u16>,
     /// Descending.
     pub desc: bool,
+    /// The characters of a CHAR that are there end without spaces, as the CHAR itself does. An index
+    /// that was made when they did not has it not, and stays as it is.
+    #[serde(default)]
+    pub trimmed: bool,
 }
 
 /// A secondary index, or the description of the primary key.

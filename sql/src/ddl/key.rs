@@ -235,6 +235,7 @@ fn index_part(
         column: position,
         prefix: prefix.and_then(|length| u16::try_from(length).ok()),
         desc: syntax.desc,
+        trimmed: prefix.is_some(),
     };
     Ok((part, bytes))
 }

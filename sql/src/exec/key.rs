@@ -361,6 +361,9 @@ fn between(
     (low, high): (Side, Side),
     shorter: &mut Vec<Vec<u8>>,
 ) -> Ranges {
+    if keys::ends_without_spaces(column, part) {
+        return given(prefixes.to_vec());
+    }
     // A prefix of a column is equal for values that are not.
     let whole = part.prefix.is_none();
     let low = match low {

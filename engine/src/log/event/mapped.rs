@@ -96,6 +96,7 @@ impl<'a> Metadata<'a> {
                     .filter(|prefix| *prefix > 0)
                     .and_then(|prefix| prefix.try_into().ok()),
                 desc: false,
+                trimmed: false,
             });
         }
         parts
@@ -399,6 +400,7 @@ mod tests {
             column,
             prefix,
             desc: false,
+            trimmed: false,
         };
         mapped.table.primary = Some(Index {
             tree: 0,

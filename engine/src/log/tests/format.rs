@@ -47,6 +47,7 @@ fn a_table_map_is_mysqls_to_the_byte() {
         column,
         prefix,
         desc: false,
+        trimmed: false,
     };
     table.primary.as_mut().unwrap().parts = vec![part(2, None), part(0, Some(10))];
     let mut bytes = Vec::new();

@@ -39,6 +39,7 @@ fn table(id: u32) -> Table {
         column: 0,
         prefix: None,
         desc: false,
+        trimmed: false,
     };
     Table {
         id,

@@ -64,6 +64,7 @@ fn part(column: u16) -> IndexPart {
         column,
         prefix: None,
         desc: false,
+        trimmed: false,
     }
 }
 

@@ -20,6 +20,7 @@ pub use charset::Charset;
 pub use like::{Pattern, like};
 pub use names::{Collation, Padding};
 pub use sort_key::Beginnings;
+pub(super) use sort_key::trim_spaces;
 pub use weights::next_char;
 
 use order::{Order, compare_padded, table_weight};

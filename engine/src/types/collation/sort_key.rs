@@ -306,7 +306,7 @@ fn push_padded(text: &[u8], end: u8, weight: impl Fn(u32) -> u32, out: &mut Vec<
 }
 
 /// Without the spaces at the end.
-pub(super) fn trim_spaces(mut text: &[u8]) -> &[u8] {
+pub(in crate::types) fn trim_spaces(mut text: &[u8]) -> &[u8] {
     while let [head @ .., b' '] = text {
         text = head;
     }

@@ -158,6 +158,7 @@ mod tests {
             column,
             prefix: None,
             desc: false,
+            trimmed: false,
         };
         let index = Index {
             tree: 1,

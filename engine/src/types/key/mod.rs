@@ -24,7 +24,7 @@ mod array;
 pub use array::{EntryParts, element_value, entry_parts};
 
 use super::{
-    collation::Beginnings,
+    collation::{Beginnings, trim_spaces},
     decimal,
     row::{self, Malformed},
     schema::{Column, ColumnType, Index, IndexPart, Table},
@@ -113,9 +113,23 @@ pub fn beginnings(
 /// The beginning of a string that an index part covers.
 fn indexed<'t>(column: &Column, part: IndexPart, text: &'t [u8]) -> &'t [u8] {
     match part.prefix {
-        Some(count) => &text[..column.collation.char_offset(text, usize::from(count))],
+        Some(count) => {
+            let cut = &text[..column.collation.char_offset(text, usize::from(count))];
+            match ends_without_spaces(column, part) {
+                true => trim_spaces(cut),
+                false => cut,
+            }
+        }
         None => text,
     }
+}
+
+/// Whether spaces at the end of the characters that a part covers are left out, where they count in
+/// the collation. Then parts are not in the order of the strings: in that, a tab is before a space.
+#[must_use]
+pub fn ends_without_spaces(column: &Column, part: IndexPart) -> bool {
+    let is_char = matches!(column.ty, ColumnType::Char(_));
+    part.trimmed && is_char && !column.is_binary() && !column.collation.pads()
 }
 
 /// The length of a part of a BINARY(n) column.

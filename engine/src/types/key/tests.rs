@@ -223,6 +223,7 @@ fn keys_order_end_and_come_back() {
                 column: 0,
                 prefix: None,
                 desc,
+                trimmed: false,
             };
             let encode = |value: &Value| {
                 let mut key = Vec::new();
@@ -272,6 +273,7 @@ fn index_keys_from_images_are_those_from_values() {
                 column,
                 prefix: None,
                 desc: column % 3 == 0,
+                trimmed: false,
             })
             .collect(),
         comment: String::new(),
@@ -312,6 +314,7 @@ fn prefixes_cover_what_begins_so() {
         column: 0,
         prefix: Some(4),
         desc: false,
+        trimmed: false,
     };
     let key = |text: &str| {
         let mut key = Vec::new();
