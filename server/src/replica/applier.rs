@@ -525,14 +525,12 @@ impl Applier {
         if self.source.filter().is_empty() {
             return Ok(());
         }
-        let prepared = self.instance.engine.prepared().into_iter();
-        if prepared
-            .into_iter()
-            .any(|one| one.xid == *xid && one.row_events == 0)
-        {
-            self.settle()?;
-            self.sources
-                .note_left_out(xid, &std::mem::take(&mut self.ended))?;
+        let prepared = self.instance.engine.prepared();
+        let mut prepared = prepared.iter();
+        if prepared.any(|one| one.xid == *xid && one.row_events == 0) {
+            self.secure()?;
+            let ended = std::mem::take(&mut self.ended);
+            self.sources.note_left_out(xid, &ended)?;
         }
         Ok(())
     }
