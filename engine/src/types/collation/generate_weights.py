@@ -131,6 +131,8 @@ def ask_multibyte(client, charset, collation):
             number, code, weight, written = line.split("\t")
             if len(code) != 8 or (int(code, 16) == ord("?") and number != "63"):
                 continue  # no character, or several
+            if code == "0000FFFD":
+                continue  # big5 has some that Unicode does not
             code, number, written = int(code, 16), int(number), int(written, 16)
             if code < 128 <= number:
                 # MySQL takes some wide characters of sjis and ujis for those of ASCII, from which
