@@ -6,7 +6,7 @@
 //!
 //! | file | what is inside |
 //! |---|---|
-//! | `servers`, `text` | sessions on both servers; names and values in SQL |
+//! | `servers`, `settings`, `text` | sessions on both servers, and what they set; names and values in SQL |
 //! | `schema` | what the source has |
 //! | `look`, `accounts` | what the target refuses of that, by trying; users with their hashes |
 //! | `grants` | what the account of the source may |
@@ -27,6 +27,7 @@ mod ranges;
 mod rows;
 mod schema;
 mod servers;
+mod settings;
 mod snapshot;
 mod stop;
 mod tables;
@@ -139,16 +140,6 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// A session of the source that reads definitions.
-    fn reader(&self) -> Result<Session, String> {
-        let mut session = self.source.connect()?;
-        if self.source.flavor == Flavor::MySql {
-            // The sizes of tables as they are now; servers before 8.0 do not keep old ones.
-            let _ = session.attempt("SET SESSION information_schema_stats_expiry = 0")?;
-        }
-        Ok(session)
-    }
-
     /// A session of the target that writes. What a source's GTIDs stand for gets none here.
     fn prepare(&self, target: &mut Session) -> Result<(), String> {
         match self.options.follow {
@@ -182,7 +173,7 @@ impl Import<'_> {
 
     fn copy(&self) -> Result<(), String> {
         let begun = Instant::now();
-        let (mut from, mut to) = (self.reader()?, self.writer()?);
+        let (mut from, mut to) = (self.source.connect()?, self.writer()?);
         let names = self.names(&mut from)?;
         if names.is_empty() {
             return Err(format!("{} has no databases", self.source.name));
@@ -407,7 +398,7 @@ impl Import<'_> {
     }
 
     fn compare(&self) -> Result<(), String> {
-        let (mut from, mut to) = (self.reader()?, self.target.connect()?);
+        let (mut from, mut to) = (self.source.connect()?, self.target.connect()?);
         if let Some(left) = tables::unfinished(&mut to)? {
             return Err(format!(
                 "{}: {left}; --replace begins anew",

@@ -109,9 +109,7 @@ impl Snapshot {
         let by_gtid = has_gtids(&mut lock)?;
         let mut connected = Vec::new();
         for _ in 0..sessions {
-            let mut session = source.connect()?;
-            session.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-            connected.push(session);
+            connected.push(source.connect()?);
         }
         lock_source(source, &mut lock, stop)?;
         for session in &mut connected {
