@@ -2,6 +2,7 @@
 
 use super::{
     grants::Grants,
+    prepared,
     servers::{Flavor, Server, Session},
     snapshot::{Position, has_gtids, position},
     stop::Stop,
@@ -25,6 +26,7 @@ pub fn obstacles(
     (source, target): (&Server, &Server),
     (from, to): (&mut Session, &mut Session),
     is_whole: bool,
+    stop: &Stop,
 ) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let mut wants = |name: &str, value: Option<String>, wanted: &[&str], advice: &str| {
@@ -63,6 +65,7 @@ pub fn obstacles(
             source.name
         ));
     }
+    found.extend(prepared::refuse(from, stop).err());
     for name in ["server_id", "server_uuid"] {
         let (one, other) = (from.variable(name)?, to.variable(name)?);
         if one.is_some() && one == other {

@@ -11,6 +11,7 @@
 //! | `look`, `accounts` | what the target refuses of that, by trying; users with their hashes |
 //! | `grants` | what the account of the source may |
 //! | `snapshot` | one moment of the source, for several sessions, and its place in the log |
+//! | `prepared`, `identity` | what may not be in that log; which table a name stands for |
 //! | `tables` | definitions on the target, and the mark of an import that is not finished |
 //! | `ranges`, `rows` | parts of tables, and how they are copied |
 //! | `follow` | the target as a replica, and how far it is |
@@ -22,7 +23,9 @@ mod compare;
 mod digest;
 mod follow;
 mod grants;
+mod identity;
 mod look;
+mod prepared;
 mod ranges;
 mod rows;
 mod schema;
@@ -39,6 +42,7 @@ use cohort_mysql::client::url::decoded;
 use cohort_process::notice;
 use follow::Followed;
 use grants::Grants;
+use identity::Identities;
 use look::Refused;
 use rows::Copied;
 use schema::Schema;
@@ -50,8 +54,9 @@ use stop::Stop;
 /// The end of the help.
 pub const EXAMPLES: &str = "\
 A URL is mysql://USER[:PASSWORD]@HOST[:PORT]/[DATABASE[,DATABASE…]][?ssl-mode=…&ssl-ca=…], with %XX
-for special characters in names and passwords. The account needs RELOAD, REPLICATION CLIENT, SELECT and
-SHOW VIEW, REPLICATION SLAVE to follow, and TRIGGER, EVENT and EXECUTE to see what cannot come over.
+for special characters in names and passwords. The account needs RELOAD, PROCESS, REPLICATION CLIENT,
+SELECT and SHOW VIEW; to follow REPLICATION SLAVE and on MySQL XA_RECOVER_ADMIN; and TRIGGER, EVENT and
+EXECUTE to see what cannot come over.
 
 Examples:
   cohort import mysql://app:secret@db.example/shop
@@ -182,7 +187,7 @@ impl Import<'_> {
         if self.options.follow {
             let servers = (&self.source, &self.target);
             let is_whole = self.source.path.is_empty();
-            let obstacles = follow::obstacles(servers, (&mut from, &mut to), is_whole)?;
+            let obstacles = follow::obstacles(servers, (&mut from, &mut to), is_whole, &self.stop)?;
             if !obstacles.is_empty() {
                 return Err(format!(
                     "the target cannot follow:\n  {}",
@@ -190,6 +195,8 @@ impl Import<'_> {
                 ));
             }
         }
+        // What may not be read under the lock is told before anything else is done.
+        Identities::read(&mut from, self.source.flavor)?;
         let whole = Schema::read(&mut from, &names)?;
         let (wanted, accounts) = self.look(&mut from, &whole)?;
         self.stop.check()?;
@@ -198,6 +205,7 @@ impl Import<'_> {
             &self.source,
             self.options.threads.into(),
             &whole,
+            self.options.follow,
             &self.stop,
         )?;
         let position = snapshot.position.clone();
@@ -207,7 +215,7 @@ impl Import<'_> {
         }
         // From here on the target is changed, and what fails is told with what is there.
         self.begin(&mut to, &names, &wanted)?;
-        let result = self.fill(&mut to, &wanted, &accounts, snapshot);
+        let result = self.fill((&mut from, &mut to), &wanted, &accounts, snapshot);
         let copied = result.map_err(|error| self.undone(&error, &wanted))?;
         let seconds = begun.elapsed().as_secs_f64();
         notice!(
@@ -327,7 +335,7 @@ impl Import<'_> {
     /// Definitions, rows, accounts; and where to go on as a replica.
     fn fill(
         &self,
-        target: &mut Session,
+        (source, target): (&mut Session, &mut Session),
         wanted: &Schema,
         accounts: &[Account],
         snapshot: Snapshot,
@@ -344,6 +352,7 @@ impl Import<'_> {
         let prepare = |session: &mut Session| self.prepare(session);
         let (sessions, position) = (snapshot.sessions, snapshot.position);
         let copied = rows::copy(sessions, &self.target, &wanted.tables, &prepare, &self.stop)?;
+        self.check_unchanged(source, wanted, &snapshot.identities)?;
         // What is refused of them was listed before.
         accounts::make(target, accounts, false)?;
         if self.options.follow {
@@ -359,6 +368,29 @@ impl Import<'_> {
         }
         tables::unmark(target)?;
         Ok(copied)
+    }
+
+    /// Refuses tables that have become others while they were copied.
+    fn check_unchanged(
+        &self,
+        source: &mut Session,
+        wanted: &Schema,
+        before: &Identities,
+    ) -> Result<(), String> {
+        let after = Identities::read(source, self.source.flavor)?;
+        let mut changed = before.changed(&after, &wanted.tables);
+        changed.extend(wanted.changed_tables(source)?);
+        changed.sort();
+        changed.dedup();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: {}: renamed, truncated, altered or dropped while it was copied. Start again when no \
+             definitions change there",
+            self.source.name,
+            changed.join(", ")
+        ))
     }
 
     /// Takes away what an import that failed has made; what to tell.

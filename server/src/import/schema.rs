@@ -4,7 +4,11 @@ use super::{
     servers::{Flavor, Session},
     text::{full_name, name, string},
 };
+use cohort_mysql::client::Row;
 use std::collections::BTreeMap;
+
+/// ER_NO_SUCH_TABLE.
+const NO_SUCH_TABLE: u16 = 1146;
 
 /// How the values of a column are read and written.
 ///
@@ -222,13 +226,25 @@ impl Schema {
         if count != (self.tables.len() + self.views.len()).to_string() {
             return Ok(Some("the number of tables".into()));
         }
+        Ok(self.changed_tables(source)?.into_iter().next())
+    }
+
+    /// The names of the tables that have other definitions now.
+    pub fn changed_tables(&self, source: &mut Session) -> Result<Vec<String>, String> {
+        let mut changed = Vec::new();
         for table in &self.tables {
-            let now = create_table(source, &table.database, &table.name)?;
-            if without_counter(&now) != without_counter(&table.create) {
-                return Ok(Some(table.full_name()));
+            let full = table.full_name();
+            let now = match source.attempt(&format!("SHOW CREATE TABLE {full}"))? {
+                Ok(rows) => definition(rows),
+                Err(error) if error.code == NO_SUCH_TABLE => None,
+                Err(error) => return Err(source.refused(&error)),
+            };
+            let is_same = |now: String| without_counter(&now) == without_counter(&table.create);
+            if !now.is_some_and(is_same) {
+                changed.push(full);
             }
         }
-        Ok(None)
+        Ok(changed)
     }
 }
 
@@ -264,13 +280,14 @@ fn read_database(source: &mut Session, database: &str) -> Result<Database, Strin
     })
 }
 
+/// What SHOW CREATE TABLE says.
+fn definition(rows: Vec<Row>) -> Option<String> {
+    rows.into_iter().next()?.get_mut(1)?.take()
+}
+
 fn create_table(source: &mut Session, database: &str, table: &str) -> Result<String, String> {
     let rows = source.query(&format!("SHOW CREATE TABLE {}", full_name(database, table)))?;
-    let text = rows
-        .into_iter()
-        .next()
-        .and_then(|mut row| row.get_mut(1).and_then(Option::take));
-    text.ok_or_else(|| format!("no definition of {}", full_name(database, table)))
+    definition(rows).ok_or_else(|| format!("no definition of {}", full_name(database, table)))
 }
 
 fn read_tables(source: &mut Session, database: &str, schema: &mut Schema) -> Result<(), String> {

@@ -198,6 +198,19 @@ impl Session {
         format!("{}: {error}", self.name)
     }
 
+    /// The server's name for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// That the account lacks a privilege.
+    pub fn needs(&self, privilege: &str, why: &str, error: &ServerError) -> String {
+        format!(
+            "{}: the account needs the privilege {privilege} {why}: {error}",
+            self.name
+        )
+    }
+
     /// A global variable; `None` if the server does not have it.
     pub fn variable(&mut self, name: &str) -> Result<Option<String>, String> {
         match self.attempt(&format!("SELECT @@GLOBAL.{name}"))? {

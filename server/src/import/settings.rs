@@ -64,7 +64,7 @@ const SETTINGS: [(On, &str, &str); 36] = [
     (On::Target, "explicit_defaults_for_timestamp", "1"),
     // What a warning says is read.
     (On::Both, "sql_notes", "1"),
-    (On::Both, "max_error_count", "64"),
+    (On::Target, "max_error_count", "64"),
 ];
 
 /// Sets them.

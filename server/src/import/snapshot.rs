@@ -8,6 +8,8 @@
 //! waited for only [`LOCK_WAIT_S`], and tried again.
 
 use super::{
+    identity::Identities,
+    prepared,
     schema::Schema,
     servers::{Flavor, Server, Session},
     stop::Stop,
@@ -51,6 +53,8 @@ pub struct Snapshot {
     pub sessions: Vec<Session>,
     /// The moment's place.
     pub position: Position,
+    /// Which tables the names stand for.
+    pub identities: Identities,
 }
 
 /// The place where the source's log is now. `by_gtid`: as GTIDs.
@@ -89,14 +93,17 @@ pub fn has_gtids(session: &mut Session) -> Result<bool, String> {
 }
 
 impl Snapshot {
-    /// Takes it, with so many sessions, and makes sure that the definitions are still these.
+    /// Takes it, with so many sessions, and makes sure that the definitions are still these, and, if the
+    /// log is to be followed from here, that nothing stands in it that is not committed.
     ///
     /// # Errors
-    /// The account may not, the lock cannot be had in time, or definitions have changed.
+    /// The account may not, the lock cannot be had in time, definitions have changed, or transactions are
+    /// prepared.
     pub fn take(
         source: &Server,
         sessions: usize,
         schema: &Schema,
+        follow: bool,
         stop: &Stop,
     ) -> Result<Snapshot, String> {
         let begin = match source.flavor {
@@ -111,12 +118,30 @@ impl Snapshot {
         for _ in 0..sessions {
             connected.push(source.connect()?);
         }
-        lock_source(source, &mut lock, stop)?;
-        for session in &mut connected {
-            session.execute(begin)?;
-        }
-        let position = position(&mut lock, source.flavor, by_gtid)?;
+        let mut tries = 0;
+        let position = loop {
+            lock_source(source, &mut lock, stop)?;
+            for session in &mut connected {
+                session.execute(begin)?;
+            }
+            let position = position(&mut lock, source.flavor, by_gtid)?;
+            if !follow {
+                break position;
+            }
+            // Behind the place: what was prepared meanwhile is before it.
+            let prepared = prepared::now(&mut lock)?;
+            if prepared.is_empty() {
+                break position;
+            }
+            lock.execute("UNLOCK TABLES")?;
+            tries += 1;
+            if tries == TRIES {
+                return Err(format!("{}: {}", source.name, prepared::told(&prepared)));
+            }
+            stop.pause(PAUSE)?;
+        };
         let changed = schema.changed(&mut lock)?;
+        let identities = Identities::read(&mut lock, source.flavor)?;
         lock.execute("UNLOCK TABLES")?;
         match changed {
             Some(what) => Err(format!(
@@ -125,6 +150,7 @@ impl Snapshot {
             None => Ok(Snapshot {
                 sessions: connected,
                 position,
+                identities,
             }),
         }
     }
@@ -137,11 +163,8 @@ fn lock_source(source: &Server, lock: &mut Session, stop: &Stop) -> Result<(), S
         match lock.attempt("FLUSH TABLES WITH READ LOCK")? {
             Ok(_) => return Ok(()),
             Err(error) if DENIED.contains(&error.code) => {
-                return Err(format!(
-                    "{}: the account needs the privilege RELOAD for a consistent snapshot (FLUSH TABLES \
-                     WITH READ LOCK: {error})",
-                    source.name
-                ));
+                let why = "for a consistent snapshot (FLUSH TABLES WITH READ LOCK)";
+                return Err(lock.needs("RELOAD", why, &error));
             }
             Err(error) if error.code == LOCK_WAIT_TIMEOUT => stop.pause(PAUSE)?,
             Err(error) => return Err(lock.refused(&error)),
