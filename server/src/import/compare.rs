@@ -108,14 +108,44 @@ fn rows(session: &mut Session, table: &Table, range: &Range) -> Result<Rows, Str
     Ok(found)
 }
 
-/// Whether both have the same rows in a range; nothing changes them meanwhile.
-pub fn is_same(
+/// Whether both have the same rows in a range, by their digests; nothing changes them meanwhile. That they
+/// are not the same needs a look at the rows.
+pub fn has_same_digest(
     source: &mut Session,
     target: &mut Session,
     table: &Table,
     range: &Range,
 ) -> Result<bool, String> {
-    Ok(rows(source, table, range)? == rows(target, table, range)?)
+    let sql = digest::sql(table, range);
+    Ok(digest::read(source, &sql)? == digest::read(target, &sql)?)
+}
+
+/// The row that differs, of those of a range, if any does; nothing changes them meanwhile.
+pub fn differing(
+    source: &mut Session,
+    target: &mut Session,
+    table: &Table,
+    range: &Range,
+) -> Result<Option<String>, String> {
+    let (here, there) = (rows(source, table, range)?, rows(target, table, range)?);
+    let is_other = |key: &&Vec<u8>| here.get(*key) != there.get(*key);
+    let first = here.keys().filter(is_other).min();
+    let first = first.or_else(|| there.keys().filter(is_other).min());
+    Ok(first.map(|key| row_name(table, key)))
+}
+
+/// A row by its key.
+fn row_name(table: &Table, key: &[u8]) -> String {
+    let columns = table.key.iter().map(|at| name(&table.columns[*at].name));
+    let columns: Vec<_> = columns.collect();
+    match columns.is_empty() {
+        true => "a row (the table has no usable key)".to_owned(),
+        false => format!(
+            "({}) = ({})",
+            columns.join(", "),
+            String::from_utf8_lossy(key)
+        ),
+    }
 }
 
 /// What all threads share.
@@ -314,17 +344,9 @@ impl Shared<'_> {
         found.restless += restless;
         found.differing += wrong.len() as u64;
         let full = table.full_name();
-        let key: Vec<_> = table
-            .key
-            .iter()
-            .map(|at| name(&table.columns[*at].name))
-            .collect();
         let more = wrong.len().saturating_sub(SHOWN);
         for (at, here, there) in wrong.into_iter().take(SHOWN) {
-            let row = match key.is_empty() {
-                true => "a row (the table has no usable key)".to_owned(),
-                false => format!("({}) = ({})", key.join(", "), String::from_utf8_lossy(&at)),
-            };
+            let row = row_name(table, &at);
             let what = match (here, there) {
                 (true, true) => "differs",
                 (true, false) => "is missing at the target",

@@ -173,11 +173,13 @@ pub fn create_views<'a>(
         let before = views.len();
         let mut later = Vec::new();
         for view in std::mem::take(&mut views) {
-            target.execute(&format!(
-                "SET SESSION collation_connection = {}",
-                view.collation
-            ))?;
-            match target.attempt(&view.create)? {
+            // The target may not have the collation.
+            let collation = format!("SET SESSION collation_connection = {}", view.collation);
+            let made = match target.attempt(&collation)? {
+                Ok(_) => target.attempt(&view.create)?,
+                Err(error) => Err(error),
+            };
+            match made {
                 Ok(_) => {}
                 Err(error) if NOT_YET.contains(&error.code) => {
                     later.push((view, error.to_string()))

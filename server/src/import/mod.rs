@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `servers`, `settings`, `text` | sessions on both servers, and what they set; names and values in SQL |
 //! | `schema` | what the source has |
-//! | `look`, `accounts` | what the target refuses of that, by trying; users with their hashes |
+//! | `look` | what the target refuses of that, by trying |
+//! | `accounts`, `rights` | users with their hashes, and what they may |
 //! | `grants` | what the account of the source may |
 //! | `snapshot` | one moment of the source, for several sessions, and its place in the log |
 //! | `prepared`, `identity` | what may not be in that log; which table a name stands for |
@@ -27,6 +28,7 @@ mod identity;
 mod look;
 mod prepared;
 mod ranges;
+mod rights;
 mod rows;
 mod schema;
 mod servers;
@@ -171,7 +173,9 @@ impl Import<'_> {
             if !all.contains(&name) {
                 return Err(format!("{} has no database {name}", self.source.name));
             }
-            names.push(name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
         Ok(names)
     }
@@ -187,7 +191,8 @@ impl Import<'_> {
         if self.options.follow {
             let servers = (&self.source, &self.target);
             let is_whole = self.source.path.is_empty();
-            let obstacles = follow::obstacles(servers, (&mut from, &mut to), is_whole, &self.stop)?;
+            let obstacles =
+                follow::obstacles(servers, (&mut from, &mut to), &names, is_whole, &self.stop)?;
             if !obstacles.is_empty() {
                 return Err(format!(
                     "the target cannot follow:\n  {}",
@@ -287,24 +292,23 @@ impl Import<'_> {
         }
         let mut trial = self.target.connect()?;
         trial.execute("SET SESSION sql_log_bin = 0")?;
+        accounts::drop_trials(&mut trial)?;
         let mut look = look::look(source, &mut trial, whole)?;
         let mut accounts = Vec::new();
         if !self.options.no_accounts {
-            match accounts::read(source, self.source.flavor)? {
-                Ok(found) => {
-                    look.refused
-                        .extend(accounts::make(&mut trial, &found, true)?);
-                    accounts = found;
-                }
-                Err(refused) => look.refused.push(refused),
-            }
+            let found = accounts::read(source, self.source.flavor, &mut trial)?;
+            let tried = accounts::make(&mut trial, &found.accounts, true)?;
+            look.refused.extend(tried);
+            look.refused.extend(found.refused);
+            accounts = found.accounts;
         }
         drop(trial);
         look.refused.sort();
         for Refused { what, why } in &look.refused {
             println!("cannot come over: {what}: {why}");
         }
-        let is_whole = look.tables.is_empty() && look.databases.is_empty();
+        let is_whole =
+            look.tables.is_empty() && look.databases.is_empty() && whole.others.is_empty();
         if self.options.follow && !is_whole {
             return Err("a replica needs all tables: --follow cannot leave those out".into());
         }

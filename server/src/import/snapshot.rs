@@ -14,6 +14,7 @@ use super::{
     servers::{Flavor, Server, Session},
     stop::Stop,
 };
+use cohort_mysql::client::Row;
 use std::time::Duration;
 
 /// How long the lock may wait for statements that run, in seconds; how often it is tried; and how long
@@ -57,14 +58,8 @@ pub struct Snapshot {
     pub identities: Identities,
 }
 
-/// The place where the source's log is now. `by_gtid`: as GTIDs.
-pub fn position(source: &mut Session, flavor: Flavor, by_gtid: bool) -> Result<Position, String> {
-    if by_gtid {
-        let set = source
-            .value("SELECT @@GLOBAL.gtid_executed")?
-            .unwrap_or_default();
-        return Ok(Position::Gtids(set.replace(['\n', ' '], "")));
-    }
+/// What SHOW BINARY LOG STATUS says.
+fn log_status(source: &mut Session, flavor: Flavor) -> Result<Option<Row>, String> {
     let sql = match flavor {
         Flavor::MariaDb => "SHOW MASTER STATUS",
         Flavor::MySql | Flavor::Cohort => "SHOW BINARY LOG STATUS",
@@ -74,7 +69,29 @@ pub fn position(source: &mut Session, flavor: Flavor, by_gtid: bool) -> Result<P
         Ok(rows) => rows,
         Err(_) => source.query("SHOW MASTER STATUS")?,
     };
-    let Some(row) = rows.into_iter().next() else {
+    Ok(rows.into_iter().next())
+}
+
+/// The databases whose changes alone are in the source's log, and those whose changes are not.
+pub fn logged(source: &mut Session, flavor: Flavor) -> Result<(Vec<String>, Vec<String>), String> {
+    let row = log_status(source, flavor)?.unwrap_or_default();
+    let list = |at: usize| {
+        let text = row.get(at).and_then(Option::as_deref).unwrap_or_default();
+        let names = text.split(',').filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    };
+    Ok((list(2), list(3)))
+}
+
+/// The place where the source's log is now. `by_gtid`: as GTIDs.
+pub fn position(source: &mut Session, flavor: Flavor, by_gtid: bool) -> Result<Position, String> {
+    if by_gtid {
+        let set = source
+            .value("SELECT @@GLOBAL.gtid_executed")?
+            .unwrap_or_default();
+        return Ok(Position::Gtids(set.replace(['\n', ' '], "")));
+    }
+    let Some(row) = log_status(source, flavor)? else {
         return Ok(Position::None);
     };
     let mut row = row.into_iter().flatten();

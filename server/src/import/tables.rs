@@ -7,7 +7,7 @@ use super::{
     look::create_views,
     schema::{Database, Schema, Table},
     servers::Session,
-    text::{name, string},
+    text::{name, string, without_quoted},
 };
 
 /// The database that is there as long as an import is not finished.
@@ -138,7 +138,7 @@ fn is_index(line: &str) -> bool {
 
 /// Whether there is an AUTO_INCREMENT column that the primary key does not begin with.
 fn counter_needs_index(columns: &[&str]) -> bool {
-    let counts = |line: &&&str| line.contains(" AUTO_INCREMENT");
+    let counts = |line: &&&str| without_quoted(line).contains(" AUTO_INCREMENT");
     columns.iter().find(counts).is_some_and(|line| {
         let name: String = line.trim_start().split_inclusive('`').take(2).collect();
         let begin = format!("  PRIMARY KEY ({name}");
@@ -261,6 +261,8 @@ mod tests {
         for behind in [
             // Of AUTO_INCREMENT.
             "  PRIMARY KEY (`k`),\n  KEY `id` (`id`)\n",
+            // Of AUTO_INCREMENT, which a comment names before.
+            "  `n` int COMMENT 'no AUTO_INCREMENT',\n  PRIMARY KEY (`n`),\n  KEY `id` (`id`)\n",
             // Of a foreign key.
             "  PRIMARY KEY (`id`),\n  KEY `k` (`k`),\n  CONSTRAINT `f` FOREIGN KEY (`k`) REFERENCES `t` (`id`)\n",
         ] {
