@@ -57,8 +57,7 @@ impl Look {
     pub fn refuse_view(&mut self, view: &View, why: impl Into<String>) {
         self.views
             .insert((view.database.clone(), view.name.clone()));
-        let full = super::text::full_name(&view.database, &view.name);
-        self.refuse(format!("view {full}"), why);
+        self.refuse(format!("view {}", view.full_name()), why);
     }
 
     /// Takes what was refused out of a schema.

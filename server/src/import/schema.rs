@@ -94,6 +94,8 @@ pub struct Column {
     pub name: String,
     /// How its values are read and written.
     pub form: Form,
+    /// Its type with its character set, as all servers write it.
+    pub kind: String,
     /// Whether it may be NULL.
     pub nullable: bool,
     /// Whether it is computed: it is compared and not written.
@@ -162,6 +164,13 @@ pub struct View {
     pub create: String,
     /// The collation of the strings in it.
     pub collation: String,
+}
+
+impl View {
+    /// For people and statements.
+    pub fn full_name(&self) -> String {
+        full_name(&self.database, &self.name)
+    }
 }
 
 /// What is of a kind that Cohort may not have.
@@ -368,12 +377,31 @@ fn read_tables(source: &mut Session, database: &str, schema: &mut Schema) -> Res
     Ok(())
 }
 
+/// A type without what servers show in several ways: how wide integers are shown, notes, and the older
+/// name of a character set.
+fn kind(column_type: &str, character_set: &str) -> String {
+    let bare = column_type.split(" /*").next().unwrap_or_default();
+    let is_integer = |name: &str| name.ends_with("int") || name == "year";
+    let kind = match bare.split_once('(') {
+        Some((name, rest)) if is_integer(name) => {
+            let behind = rest.split_once(')').map_or("", |(_, behind)| behind);
+            format!("{name}{behind}")
+        }
+        _ => bare.to_owned(),
+    };
+    match character_set {
+        "" => kind,
+        "utf8" => format!("{kind} of utf8mb3"),
+        other => format!("{kind} of {other}"),
+    }
+}
+
 type Columns = (Vec<Column>, Vec<String>);
 
 fn read_columns(source: &mut Session, database: &str) -> Result<BTreeMap<String, Columns>, String> {
     let sql = format!(
         "SELECT table_name, column_name, data_type, is_nullable, generation_expression, \
-         character_set_name \
+         character_set_name, column_type \
          FROM information_schema.columns WHERE table_schema = {} \
          ORDER BY table_name, ordinal_position",
         string(database)
@@ -391,6 +419,7 @@ fn read_columns(source: &mut Session, database: &str) -> Result<BTreeMap<String,
         columns.push(Column {
             name,
             form,
+            kind: kind(&field(&mut row, 6), &character_set),
             nullable: field(&mut row, 3) == "YES",
             generated: !field(&mut row, 4).is_empty(),
         });
@@ -466,10 +495,20 @@ mod tests {
     }
 
     #[test]
+    fn types_as_all_servers_write_them() {
+        assert_eq!(kind("int(10) unsigned", ""), "int unsigned");
+        assert_eq!(kind("tinyint(1)", ""), "tinyint");
+        assert_eq!(kind("decimal(10,2)", ""), "decimal(10,2)");
+        assert_eq!(kind("datetime /* mariadb-5.3 */", ""), "datetime");
+        assert_eq!(kind("varchar(9)", "utf8"), "varchar(9) of utf8mb3");
+    }
+
+    #[test]
     fn keys_that_ranges_can_be_made_of() {
         let column = |name: &str, form, nullable| Column {
             name: name.into(),
             form,
+            kind: String::new(),
             nullable,
             generated: false,
         };

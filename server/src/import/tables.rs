@@ -203,10 +203,7 @@ pub fn create(target: &mut Session, schema: &Schema) -> Result<Vec<String>, Stri
         }
         if refused.is_empty() || refused.len() == before {
             let told = |(view, why): (&super::schema::View, String)| {
-                format!(
-                    "view {}: {why}",
-                    super::text::full_name(&view.database, &view.name)
-                )
+                format!("view {}: {why}", view.full_name())
             };
             return Ok(refused.into_iter().map(told).collect());
         }
