@@ -3,7 +3,10 @@
 //! Indexes, defaults, constraints and the texts of views are not compared: servers write the same ones in
 //! several ways.
 
-use super::schema::{Schema, Table, View};
+use super::{
+    schema::{Database, Schema, Table, View},
+    text,
+};
 use std::collections::BTreeMap;
 
 /// What differs, for people, and the tables whose rows cannot be compared.
@@ -18,6 +21,14 @@ pub struct Differing {
 /// Compares two schemas.
 pub fn differing(source: &Schema, target: &Schema) -> Differing {
     let mut found = Differing::default();
+    for database in &source.databases {
+        let is_there = |other: &Database| other.name == database.name;
+        if !target.databases.iter().any(is_there) {
+            let name = text::name(&database.name);
+            let told = format!("the database {name} is missing at the target");
+            found.told.push(told);
+        }
+    }
     let (here, there) = (tables(source), tables(target));
     for (name, table) in &here {
         match there.get(name) {
@@ -63,7 +74,7 @@ fn views(schema: &Schema) -> Vec<String> {
 /// Columns by name and type. Those without a known type are not in `columns`.
 fn columns(full: &str, here: &Table, there: &Table, found: &mut Differing) {
     for column in &here.columns {
-        let name = super::text::name(&column.name);
+        let name = text::name(&column.name);
         let same = there.columns.iter().find(|other| other.name == column.name);
         match same {
             None => {
@@ -82,7 +93,7 @@ fn columns(full: &str, here: &Table, there: &Table, found: &mut Differing) {
         if !here.columns.iter().any(|column| column.name == other.name) {
             found.told.push(format!(
                 "{full}: the column {} is at the target only",
-                super::text::name(&other.name)
+                text::name(&other.name)
             ));
         }
     }

@@ -63,8 +63,11 @@ impl Look {
     /// Takes what was refused out of a schema.
     pub fn leave_out(&self, schema: &mut Schema) {
         let is_left = |set: &BTreeSet<_>, database: &String, name: &String| {
-            set.contains(&(database.clone(), name.clone()))
+            self.databases.contains(database) || set.contains(&(database.clone(), name.clone()))
         };
+        schema
+            .databases
+            .retain(|database| !self.databases.contains(&database.name));
         schema
             .tables
             .retain(|table| !is_left(&self.tables, &table.database, &table.name));

@@ -338,9 +338,22 @@ impl Import<'_> {
         if self.options.follow && follow::follows(target)? {
             follow::end(target)?;
         }
+        let left = tables::unfinished(target)?;
+        let was_marked = left.is_some();
+        let is_wanted = |name: &String| wanted.databases.iter().any(|one| one.name == *name);
+        for name in left.unwrap_or_default().names {
+            // What is left out this time is not whole either.
+            if !is_wanted(&name) {
+                tables::drop_database(target, &name)?;
+            }
+        }
         tables::mark(target, &self.source.name, names)?;
         let made = tables::create_databases(target, &wanted.databases, self.options.replace);
-        made.or_else(|error| tables::unmark(target).and(Err(error)))
+        made.or_else(|error| match was_marked {
+            // Some of what was not whole may be there yet.
+            true => Err(error),
+            false => tables::unmark(target).and(Err(error)),
+        })
     }
 
     /// Definitions, rows, accounts; and where to go on as a replica.

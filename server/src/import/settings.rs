@@ -31,7 +31,8 @@ const SETTINGS: [(On, &str, &str); 36] = [
     (On::Both, "max_statement_time", "0"),
     (On::Both, "lock_wait_timeout", "3600"),
     (On::Both, "innodb_lock_wait_timeout", "60"),
-    (On::Both, "wait_timeout", "86400"),
+    // Sessions that wait for a copy to end do nothing for days.
+    (On::Both, "wait_timeout", "2000000"),
     (On::Both, "net_read_timeout", "3600"),
     (On::Both, "net_write_timeout", "3600"),
     (On::Both, "idle_transaction_timeout", "0"),

@@ -63,19 +63,21 @@ pub fn exists(target: &mut Session, database: &str) -> Result<bool, String> {
     Ok(target.value(&sql)?.is_some())
 }
 
-/// Sets the mark.
+/// Sets the mark. One that is there already stays all the time.
 pub fn mark(target: &mut Session, source: &str, names: &[String]) -> Result<(), String> {
-    unmark(target)?;
-    target.execute(&format!("CREATE DATABASE {MARK}"))?;
+    target.execute(&format!("CREATE DATABASE IF NOT EXISTS {MARK}"))?;
     target.execute(&format!(
-        "CREATE TABLE {MARK}.import (source TEXT, begun DATETIME, name VARCHAR(64))"
+        "CREATE TABLE IF NOT EXISTS {MARK}.import (source TEXT, begun DATETIME, name VARCHAR(64))"
     ))?;
     let row = |name: &String| format!("({}, UTC_TIMESTAMP(), {})", string(source), string(name));
     let rows: Vec<_> = names.iter().map(row).collect();
+    target.execute("START TRANSACTION")?;
+    target.execute(&format!("DELETE FROM {MARK}.import"))?;
     target.execute(&format!(
         "INSERT INTO {MARK}.import VALUES {}",
         rows.join(", ")
-    ))
+    ))?;
+    target.execute("COMMIT")
 }
 
 /// Takes the mark away: what is there is whole.
@@ -156,9 +158,8 @@ pub fn create_databases(
     replace: bool,
 ) -> Result<(), String> {
     for (at, database) in databases.iter().enumerate() {
-        let name = name(&database.name);
         let dropped = match replace {
-            true => target.execute(&format!("DROP DATABASE IF EXISTS {name}")),
+            true => drop_database(target, &database.name),
             false => Ok(()),
         };
         let made = dropped.and_then(|()| target.execute(&database.create));
@@ -170,10 +171,15 @@ pub fn create_databases(
     Ok(())
 }
 
+/// Drops a database, if it is there.
+pub fn drop_database(target: &mut Session, database: &str) -> Result<(), String> {
+    target.execute(&format!("DROP DATABASE IF EXISTS {}", name(database)))
+}
+
 /// Drops what [`create_databases`] has made.
 pub fn drop_databases(target: &mut Session, databases: &[Database]) -> Result<(), String> {
     for database in databases {
-        target.execute(&format!("DROP DATABASE {}", name(&database.name)))?;
+        drop_database(target, &database.name)?;
     }
     Ok(())
 }
