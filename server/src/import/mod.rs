@@ -335,8 +335,14 @@ impl Import<'_> {
     fn begin(&self, target: &mut Session, names: &[String], wanted: &Schema) -> Result<(), String> {
         // Copying waited for the snapshot: somebody may have been here.
         self.check_target(target, names)?;
-        if self.options.follow && follow::follows(target)? {
+        // What follows this source would apply to the copy what is in it.
+        let is_in_the_way = match self.options.follow {
+            true => follow::follows(target)?,
+            false => self.options.replace && follow::followed(&self.source, target)?.is_some(),
+        };
+        if is_in_the_way {
             follow::end(target)?;
+            notice!("{} follows no source any more", self.target.name);
         }
         let left = tables::unfinished(target)?;
         let was_marked = left.is_some();
