@@ -250,7 +250,7 @@ def settings(source, target):
     if source.name == "mysql":
         several(source, "SET sql_generate_invisible_primary_key = 1", "CREATE TABLE few.keyless (a INT)",
                 "INSERT INTO few.keyless VALUES (1), (1)")
-        changed["show_gipk_in_create_table_and_information_schema"] = 0
+        changed |= {"show_gipk_in_create_table_and_information_schema": 0, "max_execution_time": 1}
     for name, value in changed.items():
         ask(source, f"SET GLOBAL {name} = {value}")
     ask(target, "SET GLOBAL autocommit = 0")

@@ -14,7 +14,7 @@ use std::time::Duration;
 const ANSWER: Duration = Duration::from_secs(3600);
 
 /// ER_UNKNOWN_SYSTEM_VARIABLE.
-const UNKNOWN_VARIABLE: u16 = 1193;
+pub const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// What kind of server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

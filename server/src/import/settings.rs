@@ -1,12 +1,14 @@
 //! What every session of an import sets for itself, whatever a server's global variables say: that all
 //! rows come, each value is what it is, and nothing is given up early.
 
-use super::servers::Session;
+use super::servers::{Session, UNKNOWN_VARIABLE};
 
 /// Which servers a setting is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     Both,
+    /// Both, before anything is read: the answer may be cut off, or take too long.
+    BothFirst,
     /// A source may want a privilege for it.
     Target,
 }
@@ -15,7 +17,7 @@ enum On {
 const SETTINGS: [(On, &str, &str); 36] = [
     // All that is read comes, and all that is written stays.
     (On::Both, "autocommit", "1"),
-    (On::Both, "sql_select_limit", "18446744073709551615"),
+    (On::BothFirst, "sql_select_limit", "18446744073709551615"),
     (On::Both, "max_join_size", "18446744073709551615"),
     (On::Both, "sql_big_selects", "1"),
     (On::Both, "sql_safe_updates", "0"),
@@ -27,8 +29,8 @@ const SETTINGS: [(On, &str, &str); 36] = [
     (On::Both, "transaction_read_only", "0"),
     (On::Both, "tx_read_only", "0"),
     // No statement and no pause is too long.
-    (On::Both, "max_execution_time", "0"),
-    (On::Both, "max_statement_time", "0"),
+    (On::BothFirst, "max_execution_time", "0"),
+    (On::BothFirst, "max_statement_time", "0"),
     (On::Both, "lock_wait_timeout", "3600"),
     (On::Both, "innodb_lock_wait_timeout", "60"),
     // Sessions that wait for a copy to end do nothing for days.
@@ -73,11 +75,15 @@ const SETTINGS: [(On, &str, &str); 36] = [
 /// # Errors
 /// The server refuses one that it has.
 pub fn set(session: &mut Session, is_target: bool) -> Result<(), String> {
-    // First, for what SHOW VARIABLES says may be cut off, too.
-    session.execute("SET SESSION sql_select_limit = 18446744073709551615")?;
+    for (_, name, value) in SETTINGS.iter().filter(|(on, ..)| *on == On::BothFirst) {
+        match session.attempt(&format!("SET SESSION {name} = {value}"))? {
+            Err(error) if error.code != UNKNOWN_VARIABLE => return Err(session.refused(&error)),
+            _ => {}
+        }
+    }
     let wanted = || {
         let all = SETTINGS.iter();
-        all.filter(|(on, ..)| is_target || *on == On::Both)
+        all.filter(|(on, ..)| is_target || *on != On::Target)
     };
     let names: Vec<_> = wanted().map(|(_, name, _)| format!("'{name}'")).collect();
     let shown = session.query(&format!(
