@@ -1,98 +1,183 @@
 //! Accounts: their names, hashes of passwords, and rights.
+//!
+//! None gets more rights than it had: what an account may only be with less of, such as a second way to
+//! prove who it is, keeps it away.
+//!
+//! An account is made under another name and renamed when it has its rights, so that one with a name of
+//! the source's is always whole.
 
 use super::{
     look::Refused,
+    rights::{self, Right},
     servers::{Flavor, Session},
-    text::string,
+    text::{string, without_quoted},
 };
+use cohort_mysql::client::wire::ServerError;
 use std::collections::BTreeSet;
 
 /// The accounts that a server makes for itself.
-const OWN: [&str; 5] = [
+const OWN: [&str; 4] = [
     "mysql.sys",
     "mysql.session",
     "mysql.infoschema",
     "mariadb.sys",
-    "PUBLIC",
 ];
 
-/// What `SHOW GRANTS` of MySQL begins with for who has all privileges.
-const ALL_OF_MYSQL: &str = "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, \
-    PROCESS, FILE, REFERENCES, INDEX, ALTER, SHOW DATABASES, SUPER, CREATE TEMPORARY TABLES, \
-    LOCK TABLES, EXECUTE, REPLICATION SLAVE, REPLICATION CLIENT, CREATE VIEW, SHOW VIEW, \
-    CREATE ROUTINE, ALTER ROUTINE, CREATE USER, EVENT, TRIGGER, CREATE TABLESPACE, CREATE ROLE, \
-    DROP ROLE ON *.*";
-const ALL: &str = "GRANT ALL PRIVILEGES ON *.*";
+/// The host of accounts that may come from any.
+const ANYWHERE: &str = "%";
+
+/// The name that an account has until it is whole begins so.
+const TRIAL: &str = "cohort_import_trial";
 
 /// An account.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// 'user'@'host'.
-    pub name: String,
-    create: String,
-    grants: Vec<String>,
+    user: String,
+    host: String,
+    /// What CREATE USER says behind the name.
+    identity: String,
+    rights: Vec<Right>,
 }
 
-/// Reads a source's accounts; `Err` inside: why they cannot be read.
-pub fn read(source: &mut Session, flavor: Flavor) -> Result<Result<Vec<Account>, Refused>, String> {
-    let sql = "SELECT user, host, plugin, HEX(authentication_string) FROM mysql.user ORDER BY 1, 2";
-    let rows = match source.attempt(sql)? {
+/// 'user'@'host'.
+fn full_name(user: &str, host: &str) -> String {
+    format!("{}@{}", string(user), string(host))
+}
+
+/// What a source has.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The accounts that may be made.
+    pub accounts: Vec<Account>,
+    /// Those that may not, and rights.
+    pub refused: Vec<Refused>,
+}
+
+impl Found {
+    fn refuse(&mut self, what: String, why: impl Into<String>) {
+        let why = why.into();
+        self.refused.push(Refused { what, why });
+    }
+}
+
+/// Reads a source's accounts that the target does not have. Those that it has are left as they are
+/// there.
+///
+/// # Errors
+/// The connection's.
+pub fn read(source: &mut Session, flavor: Flavor, target: &mut Session) -> Result<Found, String> {
+    let (present, beyond) = (present(target)?, rights::beyond_mysql(target)?);
+    let mut found = Found::default();
+    let is_role = match flavor {
+        Flavor::MariaDb => "is_role",
+        // Roles are accounts.
+        Flavor::MySql | Flavor::Cohort => "'N'",
+    };
+    let sql = format!(
+        "SELECT user, host, plugin, HEX(authentication_string), {is_role} FROM mysql.user ORDER BY 1, 2"
+    );
+    let rows = match source.attempt(&sql)? {
         Ok(rows) => rows,
         Err(error) => {
-            return Ok(Err(Refused {
-                what: "accounts".into(),
-                why: format!("mysql.user cannot be read: {error}"),
-            }));
+            found.refuse(
+                "accounts".into(),
+                format!("mysql.user cannot be read: {error}"),
+            );
+            return Ok(found);
         }
     };
-    let mut accounts = Vec::new();
-    for row in rows {
-        let [user, host, plugin, hash] = &row.into_iter().flatten().collect::<Vec<_>>()[..] else {
+    let rows: Vec<Vec<_>> = rows
+        .into_iter()
+        .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
+        .collect();
+    let anywhere = rows.iter().filter(|row| row[1] == ANYWHERE);
+    let anywhere: BTreeSet<_> = anywhere.map(|row| &row[0]).collect();
+    for row in &rows {
+        let [user, host, plugin, hash, is_role] = &row[..] else {
             continue;
         };
-        if OWN.contains(&user.as_str()) || host.is_empty() {
+        if OWN.contains(&user.as_str()) || present.contains(&(user.clone(), host.clone())) {
             continue;
         }
-        let name = format!("{}@{}", string(user), string(host));
-        let shown = source.attempt(&format!("SHOW CREATE USER {name}"))?;
-        let shown = shown
-            .ok()
-            .and_then(|rows| rows.into_iter().next()?.into_iter().next()?);
-        let options = options(&shown.unwrap_or_default());
-        // MariaDB's oldest accounts name none.
-        let plugin = match &**plugin {
-            "" => "mysql_native_password",
-            plugin => plugin,
-        };
-        let hash = match &**hash {
-            "" => String::new(),
-            hash => format!(" AS 0x{hash}"),
-        };
-        let create = format!(
-            "CREATE USER {name} IDENTIFIED WITH {}{hash}{options}",
-            string(plugin)
-        );
-        let mut grants = Vec::new();
-        match source.attempt(&format!("SHOW GRANTS FOR {name}"))? {
-            Ok(rows) => grants.extend(rows.into_iter().flatten().flatten()),
-            Err(error) => {
-                return Ok(Err(Refused {
-                    what: format!("rights of {name}"),
-                    why: error.to_string(),
-                }));
+        if is_role == "Y" {
+            read_role(source, user, &mut found)?;
+            continue;
+        }
+        let what = format!("account {}", full_name(user, host));
+        if host.is_empty() && anywhere.contains(user) {
+            found.refuse(what, "there is one of this name for any host, too");
+            continue;
+        }
+        match read_account(source, (user, host), (plugin, hash), &beyond)? {
+            Ok((account, mut refused)) => {
+                found.accounts.push(account);
+                found.refused.append(&mut refused);
             }
+            Err(why) => found.refuse(what, why),
         }
-        accounts.push(Account {
-            create,
-            grants: rights(grants, flavor),
-            name,
-        });
     }
-    Ok(Ok(accounts))
+    Ok(found)
+}
+
+/// A role of MariaDB. PUBLIC is always there, and of no matter without rights.
+fn read_role(source: &mut Session, role: &str, found: &mut Found) -> Result<(), String> {
+    let is_empty = role == "PUBLIC" && {
+        let shown = source.attempt("SHOW GRANTS FOR PUBLIC")?;
+        shown.is_ok_and(|rows| rows.is_empty())
+    };
+    if !is_empty {
+        found.refuse(format!("role {role}"), "roles do not come over");
+    }
+    Ok(())
+}
+
+/// An account, and what of its rights is not given; the inner error: why it may not be made.
+fn read_account(
+    source: &mut Session,
+    (user, host): (&str, &str),
+    (plugin, hash): (&str, &str),
+    beyond: &[String],
+) -> Result<Result<(Account, Vec<Refused>), String>, String> {
+    let name = full_name(user, host);
+    let shown = match source.attempt(&format!("SHOW CREATE USER {name}"))? {
+        Ok(rows) => rows.into_iter().flatten().flatten().next(),
+        Err(error) => return Ok(Err(format!("its definition may not be read: {error}"))),
+    };
+    let options = match options(&shown.unwrap_or_default()) {
+        Ok(options) => options,
+        Err(why) => return Ok(Err(why)),
+    };
+    let lines = match source.attempt(&format!("SHOW GRANTS FOR {name}"))? {
+        Ok(rows) => rows.into_iter().flatten().flatten().collect(),
+        Err(error) => return Ok(Err(format!("its rights may not be read: {error}"))),
+    };
+    // MariaDB's oldest accounts name none.
+    let plugin = match plugin {
+        "" => "mysql_native_password",
+        plugin => plugin,
+    };
+    let hash = match hash {
+        "" => String::new(),
+        hash => format!(" AS 0x{hash}"),
+    };
+    let rights = rights::of_lines(lines, (user, host), beyond);
+    Ok(rights.map(|(rights, refused)| {
+        let account = Account {
+            user: user.to_owned(),
+            // MySQL lets an account without a host in from anywhere.
+            host: if host.is_empty() { ANYWHERE } else { host }.to_owned(),
+            identity: format!("IDENTIFIED WITH {}{hash}{options}", string(plugin)),
+            rights,
+        };
+        (account, refused)
+    }))
 }
 
 /// What a definition says behind the way to log in, if it is not what all have.
-fn options(shown: &str) -> String {
+///
+/// # Errors
+/// There are several ways, or it says nothing at all.
+fn options(shown: &str) -> Result<String, String> {
     const BEGINS: [&str; 5] = [
         " REQUIRE ",
         " WITH MAX_",
@@ -110,85 +195,75 @@ fn options(shown: &str) -> String {
         " PASSWORD REQUIRE CURRENT DEFAULT",
         " DEFAULT ROLE NONE",
     ];
-    let at = BEGINS.iter().filter_map(|begin| shown.find(begin)).min();
+    let bare = without_quoted(shown);
+    if !bare.starts_with("CREATE USER ") {
+        return Err("its definition may not be read".into());
+    }
+    if bare.contains(" AND IDENTIFIED ") || bare.contains(" OR ") {
+        return Err("it has several ways to log in".into());
+    }
+    let at = BEGINS.iter().filter_map(|begin| bare.find(begin)).min();
     let mut text = at.map_or(String::new(), |at| shown[at..].to_owned());
     for usual in USUAL {
-        text = text.replacen(usual, "", 1);
+        if let Some(at) = without_quoted(&text).find(usual) {
+            text.replace_range(at..at + usual.len(), "");
+        }
     }
-    text
+    Ok(text)
 }
 
-/// The rights as the target may take them.
-fn rights(grants: Vec<String>, flavor: Flavor) -> Vec<String> {
-    let mut rights = Vec::new();
-    for grant in grants {
-        let mut grant = grant;
-        // MariaDB says the password again.
-        if flavor == Flavor::MariaDb
-            && let Some(at) = grant.find(" IDENTIFIED ")
-        {
-            let tail = if grant.ends_with(" WITH GRANT OPTION") {
-                " WITH GRANT OPTION"
-            } else {
-                ""
-            };
-            grant = format!("{}{tail}", &grant[..at]);
-        }
-        if let Some(rest) = grant.strip_prefix(ALL_OF_MYSQL) {
-            grant = format!("{ALL}{rest}");
-        }
-        if !grant.starts_with("GRANT USAGE ON *.*") {
-            rights.push(grant);
-        }
-    }
-    // Who has all needs no other, such as MySQL's list of what plugins have named.
-    if let Some(all) = rights.iter().position(|grant| grant.starts_with(ALL)) {
-        rights = vec![rights.swap_remove(all)];
-    }
-    rights
-}
-
-/// Those of them that the target has already, and which are left as they are there.
-fn present(target: &mut Session) -> Result<BTreeSet<String>, String> {
+/// Those that the target has.
+fn present(target: &mut Session) -> Result<BTreeSet<(String, String)>, String> {
     let rows = target.query("SELECT user, host FROM mysql.user")?;
-    let name = |row: Vec<Option<String>>| {
-        let row: Vec<_> = row.into_iter().flatten().collect();
-        (row.len() == 2).then(|| format!("{}@{}", string(&row[0]), string(&row[1])))
+    let pair = |row: Vec<Option<String>>| {
+        let mut row = row.into_iter().map(Option::unwrap_or_default);
+        Some((row.next()?, row.next()?))
     };
-    Ok(rows.into_iter().filter_map(name).collect())
+    Ok(rows.into_iter().filter_map(pair).collect())
 }
 
-/// Makes the accounts that the target does not have, if it takes them; what it refuses. `trial`:
-/// they are dropped again.
+/// Drops what an import that was killed was about to make.
+pub fn drop_trials(target: &mut Session) -> Result<(), String> {
+    for (user, host) in present(target)? {
+        if user.starts_with(TRIAL) {
+            target.execute(&format!("DROP USER {}", full_name(&user, &host)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes accounts, if the target takes them; what it refuses. `is_trial`: they are dropped again.
 pub fn make(
     target: &mut Session,
     accounts: &[Account],
-    trial: bool,
+    is_trial: bool,
 ) -> Result<Vec<Refused>, String> {
-    let present = present(target)?;
     let mut refused = Vec::new();
-    for account in accounts
-        .iter()
-        .filter(|account| !present.contains(&account.name))
-    {
-        if let Err(error) = target.attempt(&account.create)? {
-            refused.push(Refused {
-                what: format!("account {}", account.name),
-                why: error.to_string(),
-            });
+    for account in accounts {
+        let Account { user, host, .. } = account;
+        // A name as long, for one may be too long.
+        let trial = format!("{TRIAL:_<length$}", length = user.chars().count());
+        let (trial_name, name) = (full_name(&trial, host), full_name(user, host));
+        let mut refuse = |what: String, error: ServerError| {
+            let why = error.to_string();
+            refused.push(Refused { what, why });
+        };
+        let create = format!("CREATE USER {trial_name} {}", account.identity);
+        if let Err(error) = target.attempt(&create)? {
+            refuse(format!("account {name}"), error);
             continue;
         }
-        for grant in &account.grants {
-            if let Err(error) = target.attempt(grant)? {
-                refused.push(Refused {
-                    what: grant.clone(),
-                    why: error.to_string(),
-                });
+        for right in &account.rights {
+            if let Err(error) = target.attempt(&right.grant((&trial, host)))? {
+                refuse(right.grant((user, host)), error);
             }
         }
-        if trial {
-            target.execute(&format!("DROP USER {}", account.name))?;
+        if !is_trial {
+            let renamed = target.attempt(&format!("RENAME USER {trial_name} TO {name}"))?;
+            let Err(error) = renamed else { continue };
+            refuse(format!("account {name}"), error);
         }
+        target.execute(&format!("DROP USER {trial_name}"))?;
     }
     Ok(refused)
 }
@@ -198,9 +273,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_and_rights() {
-        let usual = "CREATE USER `a`@`%` IDENTIFIED WITH 'x' AS 0x41 REQUIRE NONE PASSWORD EXPIRE DEFAULT \
-                     ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT \
+    fn options_of_accounts() {
+        let options = |shown: &str| options(shown).unwrap();
+        let usual = "CREATE USER `a`@`%` IDENTIFIED WITH 'x' AS ' ACCOUNT LOCK' REQUIRE NONE PASSWORD EXPIRE \
+                     DEFAULT ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT \
                      PASSWORD REQUIRE CURRENT DEFAULT";
         assert_eq!(options(usual), "");
         assert_eq!(
@@ -212,19 +288,16 @@ mod tests {
             options("CREATE USER `a`@`%` IDENTIFIED BY PASSWORD '*1'"),
             ""
         );
-        let all = rights(
-            vec![
-                format!("{ALL_OF_MYSQL} TO `a`@`%`"),
-                "GRANT CLONE_ADMIN ON *.* TO `a`@`%`".into(),
-            ],
-            Flavor::MySql,
-        );
-        assert_eq!(all, ["GRANT ALL PRIVILEGES ON *.* TO `a`@`%`"]);
-        let own = "GRANT USAGE ON *.* TO `a`@`%` IDENTIFIED BY PASSWORD '*1'";
-        let some = rights(
-            vec![own.into(), "GRANT SELECT ON `d`.* TO `a`@`%`".into()],
-            Flavor::MariaDb,
-        );
-        assert_eq!(some, ["GRANT SELECT ON `d`.* TO `a`@`%`"]);
+    }
+
+    #[test]
+    fn several_ways_to_log_in() {
+        for shown in [
+            "",
+            "CREATE USER `a`@`%` IDENTIFIED WITH 'x' AS '1' AND IDENTIFIED WITH 'y' AS '2' REQUIRE NONE",
+            "CREATE USER `a`@`%` IDENTIFIED VIA unix_socket OR mysql_native_password USING '*1'",
+        ] {
+            assert!(options(shown).is_err(), "{shown}");
+        }
     }
 }

@@ -13,19 +13,19 @@
 //! several times.) Otherwise it has changed meanwhile, and is looked at again.
 
 use super::{
+    definitions::{self, Differing},
     digest,
     follow::{self, Followed},
     ranges::{self, Bound, Range, put_literal},
     schema::{Form, Schema, Table},
-    servers::{Server, Session},
+    servers::{Flavor, Server, Session},
     stop::Stop,
-    text::{full_name, name, string},
+    text::name,
 };
 use crate::progress::Progress;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::{
-    collections::BTreeSet,
     hash::{DefaultHasher, Hasher},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
@@ -108,14 +108,44 @@ fn rows(session: &mut Session, table: &Table, range: &Range) -> Result<Rows, Str
     Ok(found)
 }
 
-/// Whether both have the same rows in a range; nothing changes them meanwhile.
-pub fn is_same(
+/// Whether both have the same rows in a range, by their digests; nothing changes them meanwhile. That they
+/// are not the same needs a look at the rows.
+pub fn has_same_digest(
     source: &mut Session,
     target: &mut Session,
     table: &Table,
     range: &Range,
 ) -> Result<bool, String> {
-    Ok(rows(source, table, range)? == rows(target, table, range)?)
+    let sql = digest::sql(table, range);
+    Ok(digest::read(source, &sql)? == digest::read(target, &sql)?)
+}
+
+/// The row that differs, of those of a range, if any does; nothing changes them meanwhile.
+pub fn differing(
+    source: &mut Session,
+    target: &mut Session,
+    table: &Table,
+    range: &Range,
+) -> Result<Option<String>, String> {
+    let (here, there) = (rows(source, table, range)?, rows(target, table, range)?);
+    let is_other = |key: &&Vec<u8>| here.get(*key) != there.get(*key);
+    let first = here.keys().filter(is_other).min();
+    let first = first.or_else(|| there.keys().filter(is_other).min());
+    Ok(first.map(|key| row_name(table, key)))
+}
+
+/// A row by its key.
+fn row_name(table: &Table, key: &[u8]) -> String {
+    let columns = table.key.iter().map(|at| name(&table.columns[*at].name));
+    let columns: Vec<_> = columns.collect();
+    match columns.is_empty() {
+        true => "a row (the table has no usable key)".to_owned(),
+        false => format!(
+            "({}) = ({})",
+            columns.join(", "),
+            String::from_utf8_lossy(key)
+        ),
+    }
 }
 
 /// What all threads share.
@@ -140,15 +170,28 @@ pub fn compare(
     threads: usize,
     stop: &Stop,
 ) -> Result<Comparison, String> {
-    let mut session = target.connect()?;
-    let followed = follow::followed(source, &mut session)?;
+    let (mut from, mut to) = (source.connect()?, target.connect()?);
+    let followed = follow::followed(source, &mut to)?;
+    let defined = definitions_of(
+        (&mut from, &mut to),
+        (source.flavor, followed.as_ref()),
+        schema,
+        stop,
+    )?;
+    let is_comparable = |table: &&Table| !defined.without_rows.contains(&table.full_name());
+    let tables: Vec<_> = schema
+        .tables
+        .iter()
+        .filter(is_comparable)
+        .cloned()
+        .collect();
     let total = schema.tables.iter().map(|table| table.rows.max(1)).sum();
     let progress = Progress::new("comparing".into(), total);
     let shared = Shared {
         source,
         target,
         followed,
-        tables: &schema.tables,
+        tables: &tables,
         next: AtomicUsize::new(0),
         progress: &progress,
         stop,
@@ -167,33 +210,38 @@ pub fn compare(
         result.map_err(|_| "a thread has panicked".to_owned())??;
     }
     let mut found = shared.found.into_inner();
-    for table in only_there(&mut session, schema)? {
-        found.differing += 1;
-        found
-            .differences
-            .push(format!("{table} is at the target only"));
-    }
+    found.differing += defined.told.len() as u64;
+    found.differences.extend(defined.told);
     Ok(found)
 }
 
-/// The tables that only the target has.
-fn only_there(target: &mut Session, schema: &Schema) -> Result<Vec<String>, String> {
+/// Compares the definitions as the rows are compared: what differs from the source's both before and
+/// after those of the target were read.
+fn definitions_of(
+    (source, target): (&mut Session, &mut Session),
+    (flavor, followed): (Flavor, Option<&Followed>),
+    schema: &Schema,
+    stop: &Stop,
+) -> Result<Differing, String> {
     let names: Vec<_> = schema
         .databases
         .iter()
-        .map(|database| string(&database.name))
+        .map(|one| one.name.clone())
         .collect();
-    let sql = format!(
-        "SELECT table_schema, table_name FROM information_schema.tables \
-         WHERE table_type = 'BASE TABLE' AND table_schema IN ({}) ORDER BY 1, 2",
-        names.join(", ")
-    );
-    let known: BTreeSet<_> = schema.tables.iter().map(Table::full_name).collect();
-    let there = target.query(&sql)?.into_iter().filter_map(|row| {
-        let row: Vec<_> = row.into_iter().flatten().collect();
-        (row.len() == 2).then(|| full_name(&row[0], &row[1]))
-    });
-    Ok(there.filter(|table| !known.contains(table)).collect())
+    if let Some(followed) = followed {
+        followed.pass(source, target, stop)?;
+    }
+    let mut theirs = Schema::databases(target, Flavor::Cohort)?;
+    theirs.retain(|name| names.contains(name));
+    let there = Schema::read(target, &theirs)?;
+    let mut found = definitions::differing(schema, &there);
+    if !found.told.is_empty() {
+        let mut ours = Schema::databases(source, flavor)?;
+        ours.retain(|name| names.contains(name));
+        let after = definitions::differing(&Schema::read(source, &ours)?, &there);
+        found.told.retain(|told| after.told.contains(told));
+    }
+    Ok(found)
 }
 
 impl Shared<'_> {
@@ -314,17 +362,9 @@ impl Shared<'_> {
         found.restless += restless;
         found.differing += wrong.len() as u64;
         let full = table.full_name();
-        let key: Vec<_> = table
-            .key
-            .iter()
-            .map(|at| name(&table.columns[*at].name))
-            .collect();
         let more = wrong.len().saturating_sub(SHOWN);
         for (at, here, there) in wrong.into_iter().take(SHOWN) {
-            let row = match key.is_empty() {
-                true => "a row (the table has no usable key)".to_owned(),
-                false => format!("({}) = ({})", key.join(", "), String::from_utf8_lossy(&at)),
-            };
+            let row = row_name(table, &at);
             let what = match (here, there) {
                 (true, true) => "differs",
                 (true, false) => "is missing at the target",

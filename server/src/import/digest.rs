@@ -44,7 +44,7 @@ fn term(column: &Column) -> String {
         Form::Number | Form::Time | Form::Double | Form::Float | Form::Code => column.expression(),
         // Whatever the column's character set, the same letters are the same bytes.
         Form::Text => format!("SHA2(CONVERT({name} USING utf8mb4), 256)"),
-        Form::Bytes => format!("SHA2({name}, 256)"),
+        Form::Bytes | Form::Encoded(_) => format!("SHA2({}, 256)", column.expression()),
         Form::Json => format!("SHA2(CAST(CAST({name} AS CHAR) AS JSON), 256)"),
     }
 }

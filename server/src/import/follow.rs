@@ -2,8 +2,9 @@
 
 use super::{
     grants::Grants,
+    prepared,
     servers::{Flavor, Server, Session},
-    snapshot::{Position, has_gtids, position},
+    snapshot::{Position, has_gtids, logged, position},
     stop::Stop,
     text::string,
 };
@@ -24,7 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub fn obstacles(
     (source, target): (&Server, &Server),
     (from, to): (&mut Session, &mut Session),
+    names: &[String],
     is_whole: bool,
+    stop: &Stop,
 ) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let mut wants = |name: &str, value: Option<String>, wanted: &[&str], advice: &str| {
@@ -63,6 +66,12 @@ pub fn obstacles(
             source.name
         ));
     }
+    found.extend(unlogged(from, source.flavor, names, is_whole)?);
+    let by_gtid = has_gtids(from)?;
+    if let Position::Gtids(set) = position(from, source.flavor, by_gtid)? {
+        found.extend(refuse_tagged(&set).err());
+    }
+    found.extend(prepared::refuse(from, stop).err());
     for name in ["server_id", "server_uuid"] {
         let (one, other) = (from.variable(name)?, to.variable(name)?);
         if one.is_some() && one == other {
@@ -74,6 +83,46 @@ pub fn obstacles(
         }
     }
     Ok(found)
+}
+
+/// Which of these databases the source leaves out of its log; `is_whole`: those that are made later are
+/// wanted, too.
+fn unlogged(
+    source: &mut Session,
+    flavor: Flavor,
+    names: &[String],
+    is_whole: bool,
+) -> Result<Option<String>, String> {
+    let (only, but) = logged(source, flavor)?;
+    let is_left_out =
+        |name: &&String| but.contains(*name) || !only.is_empty() && !only.contains(*name);
+    let mut left_out: Vec<_> = names.iter().filter(is_left_out).cloned().collect();
+    if is_whole && !only.is_empty() {
+        left_out.push("what is made later".into());
+    }
+    if left_out.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "{}: its log leaves out {} (binlog-do-db = '{}', binlog-ignore-db = '{}'): start it without these",
+        source.name(),
+        left_out.join(", "),
+        only.join(","),
+        but.join(",")
+    )))
+}
+
+/// Refuses GTIDs with tags, which are not here.
+fn refuse_tagged(set: &str) -> Result<(), String> {
+    // uuid:1-3:tag:1-2
+    let is_tag = |part: &str| !part.starts_with(|c: char| c.is_ascii_digit());
+    let is_tagged = |of_one: &&str| of_one.split(':').skip(1).any(is_tag);
+    match set.split(',').find(is_tagged) {
+        None => Ok(()),
+        Some(tagged) => Err(format!(
+            "the source has GTIDs with tags ({tagged}), which Cohort does not have"
+        )),
+    }
 }
 
 /// Whether the target follows anything.
@@ -122,6 +171,7 @@ pub fn check_executed(
     let Position::Gtids(set) = position else {
         return Ok(());
     };
+    refuse_tagged(set)?;
     let uuid = source.variable("server_uuid")?.unwrap_or_default();
     let executed = target
         .value("SELECT @@GLOBAL.gtid_executed")?
@@ -136,7 +186,7 @@ pub fn check_executed(
         beyond if beyond.is_empty() => Ok(()),
         beyond => Err(format!(
             "the target has transactions of the source that the source does not have any more \
-             ({beyond}): use an empty target, or RESET BINARY LOGS AND GTIDS there"
+             ({beyond}): use a target with an empty data directory"
         )),
     }
 }
@@ -336,5 +386,23 @@ fn has_passed(target: &mut Session, place: &Position) -> Result<bool, String> {
             Ok(applied >= (source_file_number(file), *byte))
         }
         Position::None => Ok(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gtids_with_tags() {
+        let uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        for (set, is_refused) in [
+            (String::new(), false),
+            (format!("{uuid}:1-3:5,{uuid}:7"), false),
+            (format!("{uuid}:1,{uuid}:tag:1-2"), true),
+            (format!("{uuid}:1-3:_t:1"), true),
+        ] {
+            assert_eq!(refuse_tagged(&set).is_err(), is_refused, "{set}");
+        }
     }
 }

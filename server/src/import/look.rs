@@ -57,15 +57,17 @@ impl Look {
     pub fn refuse_view(&mut self, view: &View, why: impl Into<String>) {
         self.views
             .insert((view.database.clone(), view.name.clone()));
-        let full = super::text::full_name(&view.database, &view.name);
-        self.refuse(format!("view {full}"), why);
+        self.refuse(format!("view {}", view.full_name()), why);
     }
 
     /// Takes what was refused out of a schema.
     pub fn leave_out(&self, schema: &mut Schema) {
         let is_left = |set: &BTreeSet<_>, database: &String, name: &String| {
-            set.contains(&(database.clone(), name.clone()))
+            self.databases.contains(database) || set.contains(&(database.clone(), name.clone()))
         };
+        schema
+            .databases
+            .retain(|database| !self.databases.contains(&database.name));
         schema
             .tables
             .retain(|table| !is_left(&self.tables, &table.database, &table.name));
@@ -173,11 +175,13 @@ pub fn create_views<'a>(
         let before = views.len();
         let mut later = Vec::new();
         for view in std::mem::take(&mut views) {
-            target.execute(&format!(
-                "SET SESSION collation_connection = {}",
-                view.collation
-            ))?;
-            match target.attempt(&view.create)? {
+            // The target may not have the collation.
+            let collation = format!("SET SESSION collation_connection = {}", view.collation);
+            let made = match target.attempt(&collation)? {
+                Ok(_) => target.attempt(&view.create)?,
+                Err(error) => Err(error),
+            };
+            match made {
                 Ok(_) => {}
                 Err(error) if NOT_YET.contains(&error.code) => {
                     later.push((view, error.to_string()))

@@ -6,27 +6,35 @@
 //!
 //! | file | what is inside |
 //! |---|---|
-//! | `servers`, `text` | sessions on both servers; names and values in SQL |
+//! | `servers`, `settings`, `text` | sessions on both servers, and what they set; names and values in SQL |
 //! | `schema` | what the source has |
-//! | `look`, `accounts` | what the target refuses of that, by trying; users with their hashes |
+//! | `look` | what the target refuses of that, by trying |
+//! | `accounts`, `rights` | users with their hashes, and what they may |
 //! | `grants` | what the account of the source may |
 //! | `snapshot` | one moment of the source, for several sessions, and its place in the log |
+//! | `prepared`, `identity` | what may not be in that log; which table a name stands for |
 //! | `tables` | definitions on the target, and the mark of an import that is not finished |
 //! | `ranges`, `rows` | parts of tables, and how they are copied |
 //! | `follow` | the target as a replica, and how far it is |
 //! | `digest`, `compare` | whether both have the same rows, also while they change |
+//! | `definitions` | whether both have the same tables, columns and views |
 //! | `stop` | Ctrl-C |
 
 mod accounts;
 mod compare;
+mod definitions;
 mod digest;
 mod follow;
 mod grants;
+mod identity;
 mod look;
+mod prepared;
 mod ranges;
+mod rights;
 mod rows;
 mod schema;
 mod servers;
+mod settings;
 mod snapshot;
 mod stop;
 mod tables;
@@ -38,6 +46,7 @@ use cohort_mysql::client::url::decoded;
 use cohort_process::notice;
 use follow::Followed;
 use grants::Grants;
+use identity::Identities;
 use look::Refused;
 use rows::Copied;
 use schema::Schema;
@@ -49,8 +58,9 @@ use stop::Stop;
 /// The end of the help.
 pub const EXAMPLES: &str = "\
 A URL is mysql://USER[:PASSWORD]@HOST[:PORT]/[DATABASE[,DATABASE…]][?ssl-mode=…&ssl-ca=…], with %XX
-for special characters in names and passwords. The account needs RELOAD, REPLICATION CLIENT, SELECT and
-SHOW VIEW, REPLICATION SLAVE to follow, and TRIGGER, EVENT and EXECUTE to see what cannot come over.
+for special characters in names and passwords. The account needs RELOAD, PROCESS, SELECT, SHOW VIEW
+and REPLICATION CLIENT; to follow REPLICATION SLAVE, and on MySQL XA_RECOVER_ADMIN; and TRIGGER,
+EVENT and EXECUTE to see what cannot come over.
 
 Examples:
   cohort import mysql://app:secret@db.example/shop
@@ -60,6 +70,10 @@ Examples:
   cohort import mysql://repl:secret@db.example/ --compare
       copies nothing; says which rows differ, also while both change
   cohort import mysql://sb@127.0.0.1:3310/shop --to mysql://root@127.0.0.1:3307 --replace";
+
+/// What --compare does not look at.
+const NOT_COMPARED: &str =
+    "indexes, defaults, constraints, texts of views, triggers, routines, events and accounts";
 
 /// Its command line.
 #[derive(clap::Args)]
@@ -77,7 +91,8 @@ pub struct Options {
     /// caught up
     #[arg(long)]
     follow: bool,
-    /// Compare the rows of both. Alone it copies nothing; with --follow it comes last
+    /// Compare tables, columns, views and the rows of both. Alone it copies nothing; with --follow it
+    /// comes last
     #[arg(long)]
     compare: bool,
     /// Leave out what the target refuses, after listing it
@@ -139,16 +154,6 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// A session of the source that reads definitions.
-    fn reader(&self) -> Result<Session, String> {
-        let mut session = self.source.connect()?;
-        if self.source.flavor == Flavor::MySql {
-            // The sizes of tables as they are now; servers before 8.0 do not keep old ones.
-            let _ = session.attempt("SET SESSION information_schema_stats_expiry = 0")?;
-        }
-        Ok(session)
-    }
-
     /// A session of the target that writes. What a source's GTIDs stand for gets none here.
     fn prepare(&self, target: &mut Session) -> Result<(), String> {
         match self.options.follow {
@@ -175,14 +180,16 @@ impl Import<'_> {
             if !all.contains(&name) {
                 return Err(format!("{} has no database {name}", self.source.name));
             }
-            names.push(name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
         Ok(names)
     }
 
     fn copy(&self) -> Result<(), String> {
         let begun = Instant::now();
-        let (mut from, mut to) = (self.reader()?, self.writer()?);
+        let (mut from, mut to) = (self.source.connect()?, self.writer()?);
         let names = self.names(&mut from)?;
         if names.is_empty() {
             return Err(format!("{} has no databases", self.source.name));
@@ -191,7 +198,8 @@ impl Import<'_> {
         if self.options.follow {
             let servers = (&self.source, &self.target);
             let is_whole = self.source.path.is_empty();
-            let obstacles = follow::obstacles(servers, (&mut from, &mut to), is_whole)?;
+            let obstacles =
+                follow::obstacles(servers, (&mut from, &mut to), &names, is_whole, &self.stop)?;
             if !obstacles.is_empty() {
                 return Err(format!(
                     "the target cannot follow:\n  {}",
@@ -199,6 +207,8 @@ impl Import<'_> {
                 ));
             }
         }
+        // What may not be read under the lock is told before anything else is done.
+        Identities::read(&mut from, self.source.flavor)?;
         let whole = Schema::read(&mut from, &names)?;
         let (wanted, accounts) = self.look(&mut from, &whole)?;
         self.stop.check()?;
@@ -207,6 +217,7 @@ impl Import<'_> {
             &self.source,
             self.options.threads.into(),
             &whole,
+            self.options.follow,
             &self.stop,
         )?;
         let position = snapshot.position.clone();
@@ -216,7 +227,7 @@ impl Import<'_> {
         }
         // From here on the target is changed, and what fails is told with what is there.
         self.begin(&mut to, &names, &wanted)?;
-        let result = self.fill(&mut to, &wanted, &accounts, snapshot);
+        let result = self.fill((&mut from, &mut to), &wanted, &accounts, snapshot);
         let copied = result.map_err(|error| self.undone(&error, &wanted))?;
         let seconds = begun.elapsed().as_secs_f64();
         notice!(
@@ -288,24 +299,23 @@ impl Import<'_> {
         }
         let mut trial = self.target.connect()?;
         trial.execute("SET SESSION sql_log_bin = 0")?;
+        accounts::drop_trials(&mut trial)?;
         let mut look = look::look(source, &mut trial, whole)?;
         let mut accounts = Vec::new();
         if !self.options.no_accounts {
-            match accounts::read(source, self.source.flavor)? {
-                Ok(found) => {
-                    look.refused
-                        .extend(accounts::make(&mut trial, &found, true)?);
-                    accounts = found;
-                }
-                Err(refused) => look.refused.push(refused),
-            }
+            let found = accounts::read(source, self.source.flavor, &mut trial)?;
+            let tried = accounts::make(&mut trial, &found.accounts, true)?;
+            look.refused.extend(tried);
+            look.refused.extend(found.refused);
+            accounts = found.accounts;
         }
         drop(trial);
         look.refused.sort();
         for Refused { what, why } in &look.refused {
             println!("cannot come over: {what}: {why}");
         }
-        let is_whole = look.tables.is_empty() && look.databases.is_empty();
+        let is_whole =
+            look.tables.is_empty() && look.databases.is_empty() && whole.others.is_empty();
         if self.options.follow && !is_whole {
             return Err("a replica needs all tables: --follow cannot leave those out".into());
         }
@@ -325,18 +335,37 @@ impl Import<'_> {
     fn begin(&self, target: &mut Session, names: &[String], wanted: &Schema) -> Result<(), String> {
         // Copying waited for the snapshot: somebody may have been here.
         self.check_target(target, names)?;
-        if self.options.follow && follow::follows(target)? {
+        // What follows this source would apply to the copy what is in it.
+        let is_in_the_way = match self.options.follow {
+            true => follow::follows(target)?,
+            false => self.options.replace && follow::followed(&self.source, target)?.is_some(),
+        };
+        if is_in_the_way {
             follow::end(target)?;
+            notice!("{} follows no source any more", self.target.name);
+        }
+        let left = tables::unfinished(target)?;
+        let was_marked = left.is_some();
+        let is_wanted = |name: &String| wanted.databases.iter().any(|one| one.name == *name);
+        for name in left.unwrap_or_default().names {
+            // What is left out this time is not whole either.
+            if !is_wanted(&name) {
+                tables::drop_database(target, &name)?;
+            }
         }
         tables::mark(target, &self.source.name, names)?;
         let made = tables::create_databases(target, &wanted.databases, self.options.replace);
-        made.or_else(|error| tables::unmark(target).and(Err(error)))
+        made.or_else(|error| match was_marked {
+            // Some of what was not whole may be there yet.
+            true => Err(error),
+            false => tables::unmark(target).and(Err(error)),
+        })
     }
 
     /// Definitions, rows, accounts; and where to go on as a replica.
     fn fill(
         &self,
-        target: &mut Session,
+        (source, target): (&mut Session, &mut Session),
         wanted: &Schema,
         accounts: &[Account],
         snapshot: Snapshot,
@@ -353,6 +382,7 @@ impl Import<'_> {
         let prepare = |session: &mut Session| self.prepare(session);
         let (sessions, position) = (snapshot.sessions, snapshot.position);
         let copied = rows::copy(sessions, &self.target, &wanted.tables, &prepare, &self.stop)?;
+        self.check_unchanged(source, wanted, &snapshot.identities)?;
         // What is refused of them was listed before.
         accounts::make(target, accounts, false)?;
         if self.options.follow {
@@ -368,6 +398,29 @@ impl Import<'_> {
         }
         tables::unmark(target)?;
         Ok(copied)
+    }
+
+    /// Refuses tables that have become others while they were copied.
+    fn check_unchanged(
+        &self,
+        source: &mut Session,
+        wanted: &Schema,
+        before: &Identities,
+    ) -> Result<(), String> {
+        let after = Identities::read(source, self.source.flavor)?;
+        let mut changed = before.changed(&after, &wanted.tables);
+        changed.extend(wanted.changed_tables(source)?);
+        changed.sort();
+        changed.dedup();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: {}: renamed, truncated, altered or dropped while it was copied. Start again when no \
+             definitions change there",
+            self.source.name,
+            changed.join(", ")
+        ))
     }
 
     /// Takes away what an import that failed has made; what to tell.
@@ -407,7 +460,7 @@ impl Import<'_> {
     }
 
     fn compare(&self) -> Result<(), String> {
-        let (mut from, mut to) = (self.reader()?, self.target.connect()?);
+        let (mut from, mut to) = (self.source.connect()?, self.target.connect()?);
         if let Some(left) = tables::unfinished(&mut to)? {
             return Err(format!(
                 "{}: {left}; --replace begins anew",
@@ -428,8 +481,9 @@ impl Import<'_> {
         }
         let seconds = begun.elapsed().as_secs_f64();
         let what = format!(
-            "{} tables, {} rows compared in {seconds:.1} s",
+            "{} tables with their columns, {} views, {} rows compared in {seconds:.1} s; {NOT_COMPARED} were not",
             schema.tables.len(),
+            schema.views.len(),
             found.rows
         );
         match found.differing {

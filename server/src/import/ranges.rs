@@ -144,6 +144,11 @@ pub fn put_literal(value: Option<&[u8]>, form: Form, out: &mut Vec<u8>) {
             out.push(b'\'');
         }
         Form::Text | Form::Json => put_string(value, out),
+        // Bytes alone would be compared as bytes, in another order than the column's.
+        Form::Encoded(character_set) => {
+            out.extend_from_slice(format!("_{character_set} ").as_bytes());
+            put_bytes(value, out);
+        }
         Form::Bytes => put_bytes(value, out),
     }
 }
@@ -180,5 +185,7 @@ mod tests {
         assert_eq!(literal(Some(b"-0"), Form::Double), "'-0'");
         assert_eq!(literal(Some(b"it's"), Form::Text), "'it\\'s'");
         assert_eq!(literal(Some(&[0, 255]), Form::Bytes), "X'00FF'");
+        let encoded = literal(Some(&[0xd0, 0x98]), Form::Encoded("cp1251"));
+        assert_eq!(encoded, "_cp1251 X'D098'");
     }
 }

@@ -2,9 +2,21 @@
 
 use super::{
     servers::{Flavor, Session},
-    text::{full_name, name, string},
+    text::{full_name, name, string, without_quoted},
 };
+use cohort_mysql::client::Row;
 use std::collections::BTreeMap;
+
+/// ER_NO_SUCH_TABLE.
+const NO_SUCH_TABLE: u16 = 1146;
+
+/// The character sets whose texts travel as bytes.
+const ENCODINGS: [&str; 36] = [
+    "armscii8", "big5", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "cp932",
+    "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8", "greek", "hebrew", "hp8",
+    "keybcs2", "koi8r", "koi8u", "latin2", "latin5", "latin7", "macce", "macroman", "sjis", "swe7",
+    "tis620", "ucs2", "ujis", "utf16", "utf16le", "utf32",
+];
 
 /// How the values of a column are read and written.
 ///
@@ -20,8 +32,11 @@ pub enum Form {
     Double,
     /// Dates and times: in apostrophes.
     Time,
-    /// Character strings.
+    /// Character strings of Unicode, and of character sets whose every byte is a letter of Unicode.
     Text,
+    /// Those of another character set, which this names: as their bytes. Some have letters that Unicode
+    /// does not have, or several that are one there.
+    Encoded(&'static str),
     /// Byte strings: as X'…'.
     Bytes,
     /// BIT, ENUM and SET: the number behind, which is exact where the text is not.
@@ -31,8 +46,9 @@ pub enum Form {
 }
 
 impl Form {
-    /// Of a type, by its name in information_schema; `None`: a type that is not known.
-    fn of(data_type: &str) -> Option<Form> {
+    /// Of a type and a character set, by their names in information_schema; `None`: a type that is not
+    /// known.
+    fn of(data_type: &str, character_set: &str) -> Option<Form> {
         Some(match data_type {
             "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "year" => {
                 Form::Number
@@ -40,7 +56,12 @@ impl Form {
             "float" => Form::Float,
             "double" => Form::Double,
             "date" | "time" | "datetime" | "timestamp" => Form::Time,
-            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => Form::Text,
+            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" => {
+                match character_set {
+                    "utf8mb4" | "utf8mb3" | "utf8" | "ascii" | "latin1" => Form::Text,
+                    other => Form::Encoded(ENCODINGS.iter().find(|name| **name == other)?),
+                }
+            }
             "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => Form::Bytes,
             "bit" | "enum" | "set" => Form::Code,
             "json" => Form::Json,
@@ -48,11 +69,19 @@ impl Form {
         })
     }
 
+    /// How values are written as such: bytes become what the column's character set says.
+    pub fn written(self) -> Form {
+        match self {
+            Form::Encoded(_) => Form::Bytes,
+            other => other,
+        }
+    }
+
     /// Whether `WHERE` finds ranges of the values' literals in the order of `ORDER BY`. (ENUM is
     /// ordered by number and compared by text, a FLOAT equals no literal.)
     fn is_ordered(self) -> bool {
         match self {
-            Form::Number | Form::Time | Form::Text | Form::Bytes => true,
+            Form::Number | Form::Time | Form::Text | Form::Encoded(_) | Form::Bytes => true,
             Form::Float | Form::Double | Form::Code | Form::Json => false,
         }
     }
@@ -65,6 +94,8 @@ pub struct Column {
     pub name: String,
     /// How its values are read and written.
     pub form: Form,
+    /// Its type with its character set, as all servers write it.
+    pub kind: String,
     /// Whether it may be NULL.
     pub nullable: bool,
     /// Whether it is computed: it is compared and not written.
@@ -77,6 +108,7 @@ impl Column {
         let name = name(&self.name);
         match self.form {
             Form::Number | Form::Double | Form::Time | Form::Text | Form::Bytes => name,
+            Form::Encoded(_) => format!("CAST({name} AS BINARY)"),
             Form::Json => format!("CAST({name} AS CHAR)"),
             Form::Float => format!("CAST({name} AS DOUBLE)"),
             Form::Code => format!("CAST({name} AS UNSIGNED)"),
@@ -109,6 +141,12 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether it has texts that travel as bytes.
+    pub fn is_encoded(&self) -> bool {
+        let mut columns = self.columns.iter();
+        columns.any(|column| matches!(column.form, Form::Encoded(_)))
+    }
+
     /// For people and statements.
     pub fn full_name(&self) -> String {
         full_name(&self.database, &self.name)
@@ -126,6 +164,13 @@ pub struct View {
     pub create: String,
     /// The collation of the strings in it.
     pub collation: String,
+}
+
+impl View {
+    /// For people and statements.
+    pub fn full_name(&self) -> String {
+        full_name(&self.database, &self.name)
+    }
 }
 
 /// What is of a kind that Cohort may not have.
@@ -222,20 +267,32 @@ impl Schema {
         if count != (self.tables.len() + self.views.len()).to_string() {
             return Ok(Some("the number of tables".into()));
         }
+        Ok(self.changed_tables(source)?.into_iter().next())
+    }
+
+    /// The names of the tables that have other definitions now.
+    pub fn changed_tables(&self, source: &mut Session) -> Result<Vec<String>, String> {
+        let mut changed = Vec::new();
         for table in &self.tables {
-            let now = create_table(source, &table.database, &table.name)?;
-            if without_counter(&now) != without_counter(&table.create) {
-                return Ok(Some(table.full_name()));
+            let full = table.full_name();
+            let now = match source.attempt(&format!("SHOW CREATE TABLE {full}"))? {
+                Ok(rows) => definition(rows),
+                Err(error) if error.code == NO_SUCH_TABLE => None,
+                Err(error) => return Err(source.refused(&error)),
+            };
+            let is_same = |now: String| without_counter(&now) == without_counter(&table.create);
+            if !now.is_some_and(is_same) {
+                changed.push(full);
             }
         }
-        Ok(None)
+        Ok(changed)
     }
 }
 
 /// A definition without the next AUTO_INCREMENT value, which moves all the time.
 fn without_counter(create: &str) -> String {
     const WORD: &str = " AUTO_INCREMENT=";
-    let Some(at) = create.rfind(WORD) else {
+    let Some(at) = without_quoted(create).rfind(WORD) else {
         return create.to_owned();
     };
     let rest = create[at + WORD.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
@@ -264,13 +321,14 @@ fn read_database(source: &mut Session, database: &str) -> Result<Database, Strin
     })
 }
 
+/// What SHOW CREATE TABLE says.
+fn definition(rows: Vec<Row>) -> Option<String> {
+    rows.into_iter().next()?.get_mut(1)?.take()
+}
+
 fn create_table(source: &mut Session, database: &str, table: &str) -> Result<String, String> {
     let rows = source.query(&format!("SHOW CREATE TABLE {}", full_name(database, table)))?;
-    let text = rows
-        .into_iter()
-        .next()
-        .and_then(|mut row| row.get_mut(1).and_then(Option::take));
-    text.ok_or_else(|| format!("no definition of {}", full_name(database, table)))
+    definition(rows).ok_or_else(|| format!("no definition of {}", full_name(database, table)))
 }
 
 fn read_tables(source: &mut Session, database: &str, schema: &mut Schema) -> Result<(), String> {
@@ -319,11 +377,31 @@ fn read_tables(source: &mut Session, database: &str, schema: &mut Schema) -> Res
     Ok(())
 }
 
+/// A type without what servers show in several ways: how wide integers are shown, notes, and the older
+/// name of a character set.
+fn kind(column_type: &str, character_set: &str) -> String {
+    let bare = column_type.split(" /*").next().unwrap_or_default();
+    let is_integer = |name: &str| name.ends_with("int") || name == "year";
+    let kind = match bare.split_once('(') {
+        Some((name, rest)) if is_integer(name) => {
+            let behind = rest.split_once(')').map_or("", |(_, behind)| behind);
+            format!("{name}{behind}")
+        }
+        _ => bare.to_owned(),
+    };
+    match character_set {
+        "" => kind,
+        "utf8" => format!("{kind} of utf8mb3"),
+        other => format!("{kind} of {other}"),
+    }
+}
+
 type Columns = (Vec<Column>, Vec<String>);
 
 fn read_columns(source: &mut Session, database: &str) -> Result<BTreeMap<String, Columns>, String> {
     let sql = format!(
-        "SELECT table_name, column_name, data_type, is_nullable, generation_expression \
+        "SELECT table_name, column_name, data_type, is_nullable, generation_expression, \
+         character_set_name, column_type \
          FROM information_schema.columns WHERE table_schema = {} \
          ORDER BY table_name, ordinal_position",
         string(database)
@@ -333,13 +411,15 @@ fn read_columns(source: &mut Session, database: &str) -> Result<BTreeMap<String,
         let (columns, unknown) = found.entry(field(&mut row, 0)).or_default();
         let name = field(&mut row, 1);
         let data_type = field(&mut row, 2).to_ascii_lowercase();
-        let Some(form) = Form::of(&data_type) else {
-            unknown.push(format!("{name} {data_type}"));
+        let character_set = field(&mut row, 5);
+        let Some(form) = Form::of(&data_type, &character_set) else {
+            unknown.push(format!("{name} {data_type} {character_set}"));
             continue;
         };
         columns.push(Column {
             name,
             form,
+            kind: kind(&field(&mut row, 6), &character_set),
             nullable: field(&mut row, 3) == "YES",
             generated: !field(&mut row, 4).is_empty(),
         });
@@ -410,6 +490,17 @@ mod tests {
         let plain = table(String::new());
         assert_eq!(without_counter(&table(" AUTO_INCREMENT=12".into())), plain);
         assert_eq!(without_counter(&plain), plain);
+        let told = table(" COMMENT='no AUTO_INCREMENT=12'".into());
+        assert_eq!(without_counter(&told), told);
+    }
+
+    #[test]
+    fn types_as_all_servers_write_them() {
+        assert_eq!(kind("int(10) unsigned", ""), "int unsigned");
+        assert_eq!(kind("tinyint(1)", ""), "tinyint");
+        assert_eq!(kind("decimal(10,2)", ""), "decimal(10,2)");
+        assert_eq!(kind("datetime /* mariadb-5.3 */", ""), "datetime");
+        assert_eq!(kind("varchar(9)", "utf8"), "varchar(9) of utf8mb3");
     }
 
     #[test]
@@ -417,6 +508,7 @@ mod tests {
         let column = |name: &str, form, nullable| Column {
             name: name.into(),
             form,
+            kind: String::new(),
             nullable,
             generated: false,
         };

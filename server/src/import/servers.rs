@@ -1,5 +1,6 @@
 //! The two servers of an import, and sessions on them.
 
+use super::settings;
 use cohort_mysql::client::{
     Client, Done, Error, Record, Row, TextRow,
     login::Account,
@@ -13,7 +14,7 @@ use std::time::Duration;
 const ANSWER: Duration = Duration::from_secs(3600);
 
 /// ER_UNKNOWN_SYSTEM_VARIABLE.
-const UNKNOWN_VARIABLE: u16 = 1193;
+pub const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// What kind of server it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub struct Server {
     pub account: Account,
     host: String,
     tls: Option<Tls>,
+    is_target: bool,
 }
 
 impl Server {
@@ -64,6 +66,7 @@ impl Server {
             account: url.account,
             host: host.clone(),
             tls,
+            is_target: role == "target",
         };
         let mut session = server.connect()?;
         server.version = session.value("SELECT VERSION()")?.unwrap_or_default();
@@ -82,7 +85,7 @@ impl Server {
     }
 
     /// Opens a session in which nothing that is read or written is changed on its way: texts are
-    /// utf8mb4, times UTC, and no value is refused that the other side has.
+    /// utf8mb4, and the rest is [`settings`].
     ///
     /// # Errors
     /// There is no connection, or no login.
@@ -96,13 +99,7 @@ impl Server {
             client,
             name: self.name.clone(),
         };
-        session.execute("SET NAMES utf8mb4")?;
-        session.execute(
-            "SET SESSION time_zone = '+00:00', \
-             sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
-             foreign_key_checks = 0, unique_checks = 0, wait_timeout = 86400, \
-             net_write_timeout = 3600, net_read_timeout = 3600",
-        )?;
+        settings::set(&mut session, self.is_target)?;
         Ok(session)
     }
 }
@@ -199,6 +196,19 @@ impl Session {
     /// The server's error as the message says it.
     pub fn refused(&self, error: &ServerError) -> String {
         format!("{}: {error}", self.name)
+    }
+
+    /// The server's name for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// That the account lacks a privilege.
+    pub fn needs(&self, privilege: &str, why: &str, error: &ServerError) -> String {
+        format!(
+            "{}: the account needs the privilege {privilege} {why}: {error}",
+            self.name
+        )
     }
 
     /// A global variable; `None` if the server does not have it.

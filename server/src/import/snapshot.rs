@@ -8,10 +8,13 @@
 //! waited for only [`LOCK_WAIT_S`], and tried again.
 
 use super::{
+    identity::Identities,
+    prepared,
     schema::Schema,
     servers::{Flavor, Server, Session},
     stop::Stop,
 };
+use cohort_mysql::client::Row;
 use std::time::Duration;
 
 /// How long the lock may wait for statements that run, in seconds; how often it is tried; and how long
@@ -51,6 +54,33 @@ pub struct Snapshot {
     pub sessions: Vec<Session>,
     /// The moment's place.
     pub position: Position,
+    /// Which tables the names stand for.
+    pub identities: Identities,
+}
+
+/// What SHOW BINARY LOG STATUS says.
+fn log_status(source: &mut Session, flavor: Flavor) -> Result<Option<Row>, String> {
+    let sql = match flavor {
+        Flavor::MariaDb => "SHOW MASTER STATUS",
+        Flavor::MySql | Flavor::Cohort => "SHOW BINARY LOG STATUS",
+    };
+    // MySQL before 8.2 knows the old name only.
+    let rows = match source.attempt(sql)? {
+        Ok(rows) => rows,
+        Err(_) => source.query("SHOW MASTER STATUS")?,
+    };
+    Ok(rows.into_iter().next())
+}
+
+/// The databases whose changes alone are in the source's log, and those whose changes are not.
+pub fn logged(source: &mut Session, flavor: Flavor) -> Result<(Vec<String>, Vec<String>), String> {
+    let row = log_status(source, flavor)?.unwrap_or_default();
+    let list = |at: usize| {
+        let text = row.get(at).and_then(Option::as_deref).unwrap_or_default();
+        let names = text.split(',').filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    };
+    Ok((list(2), list(3)))
 }
 
 /// The place where the source's log is now. `by_gtid`: as GTIDs.
@@ -61,16 +91,7 @@ pub fn position(source: &mut Session, flavor: Flavor, by_gtid: bool) -> Result<P
             .unwrap_or_default();
         return Ok(Position::Gtids(set.replace(['\n', ' '], "")));
     }
-    let sql = match flavor {
-        Flavor::MariaDb => "SHOW MASTER STATUS",
-        Flavor::MySql | Flavor::Cohort => "SHOW BINARY LOG STATUS",
-    };
-    // MySQL before 8.2 knows the old name only.
-    let rows = match source.attempt(sql)? {
-        Ok(rows) => rows,
-        Err(_) => source.query("SHOW MASTER STATUS")?,
-    };
-    let Some(row) = rows.into_iter().next() else {
+    let Some(row) = log_status(source, flavor)? else {
         return Ok(Position::None);
     };
     let mut row = row.into_iter().flatten();
@@ -89,14 +110,17 @@ pub fn has_gtids(session: &mut Session) -> Result<bool, String> {
 }
 
 impl Snapshot {
-    /// Takes it, with so many sessions, and makes sure that the definitions are still these.
+    /// Takes it, with so many sessions, and makes sure that the definitions are still these, and, if the
+    /// log is to be followed from here, that nothing stands in it that is not committed.
     ///
     /// # Errors
-    /// The account may not, the lock cannot be had in time, or definitions have changed.
+    /// The account may not, the lock cannot be had in time, definitions have changed, or transactions are
+    /// prepared.
     pub fn take(
         source: &Server,
         sessions: usize,
         schema: &Schema,
+        follow: bool,
         stop: &Stop,
     ) -> Result<Snapshot, String> {
         let begin = match source.flavor {
@@ -109,16 +133,32 @@ impl Snapshot {
         let by_gtid = has_gtids(&mut lock)?;
         let mut connected = Vec::new();
         for _ in 0..sessions {
-            let mut session = source.connect()?;
-            session.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
-            connected.push(session);
+            connected.push(source.connect()?);
         }
-        lock_source(source, &mut lock, stop)?;
-        for session in &mut connected {
-            session.execute(begin)?;
-        }
-        let position = position(&mut lock, source.flavor, by_gtid)?;
+        let mut tries = 0;
+        let position = loop {
+            lock_source(source, &mut lock, stop)?;
+            for session in &mut connected {
+                session.execute(begin)?;
+            }
+            let position = position(&mut lock, source.flavor, by_gtid)?;
+            if !follow {
+                break position;
+            }
+            // Behind the place: what was prepared meanwhile is before it.
+            let prepared = prepared::now(&mut lock)?;
+            if prepared.is_empty() {
+                break position;
+            }
+            lock.execute("UNLOCK TABLES")?;
+            tries += 1;
+            if tries == TRIES {
+                return Err(format!("{}: {}", source.name, prepared::told(&prepared)));
+            }
+            stop.pause(PAUSE)?;
+        };
         let changed = schema.changed(&mut lock)?;
+        let identities = Identities::read(&mut lock, source.flavor)?;
         lock.execute("UNLOCK TABLES")?;
         match changed {
             Some(what) => Err(format!(
@@ -127,6 +167,7 @@ impl Snapshot {
             None => Ok(Snapshot {
                 sessions: connected,
                 position,
+                identities,
             }),
         }
     }
@@ -139,11 +180,8 @@ fn lock_source(source: &Server, lock: &mut Session, stop: &Stop) -> Result<(), S
         match lock.attempt("FLUSH TABLES WITH READ LOCK")? {
             Ok(_) => return Ok(()),
             Err(error) if DENIED.contains(&error.code) => {
-                return Err(format!(
-                    "{}: the account needs the privilege RELOAD for a consistent snapshot (FLUSH TABLES \
-                     WITH READ LOCK: {error})",
-                    source.name
-                ));
+                let why = "for a consistent snapshot (FLUSH TABLES WITH READ LOCK)";
+                return Err(lock.needs("RELOAD", why, &error));
             }
             Err(error) if error.code == LOCK_WAIT_TIMEOUT => stop.pause(PAUSE)?,
             Err(error) => return Err(lock.refused(&error)),

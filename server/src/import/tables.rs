@@ -7,7 +7,7 @@ use super::{
     look::create_views,
     schema::{Database, Schema, Table},
     servers::Session,
-    text::{name, string},
+    text::{name, string, without_quoted},
 };
 
 /// The database that is there as long as an import is not finished.
@@ -63,19 +63,21 @@ pub fn exists(target: &mut Session, database: &str) -> Result<bool, String> {
     Ok(target.value(&sql)?.is_some())
 }
 
-/// Sets the mark.
+/// Sets the mark. One that is there already stays all the time.
 pub fn mark(target: &mut Session, source: &str, names: &[String]) -> Result<(), String> {
-    unmark(target)?;
-    target.execute(&format!("CREATE DATABASE {MARK}"))?;
+    target.execute(&format!("CREATE DATABASE IF NOT EXISTS {MARK}"))?;
     target.execute(&format!(
-        "CREATE TABLE {MARK}.import (source TEXT, begun DATETIME, name VARCHAR(64))"
+        "CREATE TABLE IF NOT EXISTS {MARK}.import (source TEXT, begun DATETIME, name VARCHAR(64))"
     ))?;
     let row = |name: &String| format!("({}, UTC_TIMESTAMP(), {})", string(source), string(name));
     let rows: Vec<_> = names.iter().map(row).collect();
+    target.execute("START TRANSACTION")?;
+    target.execute(&format!("DELETE FROM {MARK}.import"))?;
     target.execute(&format!(
         "INSERT INTO {MARK}.import VALUES {}",
         rows.join(", ")
-    ))
+    ))?;
+    target.execute("COMMIT")
 }
 
 /// Takes the mark away: what is there is whole.
@@ -138,7 +140,7 @@ fn is_index(line: &str) -> bool {
 
 /// Whether there is an AUTO_INCREMENT column that the primary key does not begin with.
 fn counter_needs_index(columns: &[&str]) -> bool {
-    let counts = |line: &&&str| line.contains(" AUTO_INCREMENT");
+    let counts = |line: &&&str| without_quoted(line).contains(" AUTO_INCREMENT");
     columns.iter().find(counts).is_some_and(|line| {
         let name: String = line.trim_start().split_inclusive('`').take(2).collect();
         let begin = format!("  PRIMARY KEY ({name}");
@@ -156,9 +158,8 @@ pub fn create_databases(
     replace: bool,
 ) -> Result<(), String> {
     for (at, database) in databases.iter().enumerate() {
-        let name = name(&database.name);
         let dropped = match replace {
-            true => target.execute(&format!("DROP DATABASE IF EXISTS {name}")),
+            true => drop_database(target, &database.name),
             false => Ok(()),
         };
         let made = dropped.and_then(|()| target.execute(&database.create));
@@ -170,10 +171,15 @@ pub fn create_databases(
     Ok(())
 }
 
+/// Drops a database, if it is there.
+pub fn drop_database(target: &mut Session, database: &str) -> Result<(), String> {
+    target.execute(&format!("DROP DATABASE IF EXISTS {}", name(database)))
+}
+
 /// Drops what [`create_databases`] has made.
 pub fn drop_databases(target: &mut Session, databases: &[Database]) -> Result<(), String> {
     for database in databases {
-        target.execute(&format!("DROP DATABASE {}", name(&database.name)))?;
+        drop_database(target, &database.name)?;
     }
     Ok(())
 }
@@ -203,10 +209,7 @@ pub fn create(target: &mut Session, schema: &Schema) -> Result<Vec<String>, Stri
         }
         if refused.is_empty() || refused.len() == before {
             let told = |(view, why): (&super::schema::View, String)| {
-                format!(
-                    "view {}: {why}",
-                    super::text::full_name(&view.database, &view.name)
-                )
+                format!("view {}: {why}", view.full_name())
             };
             return Ok(refused.into_iter().map(told).collect());
         }
@@ -261,6 +264,8 @@ mod tests {
         for behind in [
             // Of AUTO_INCREMENT.
             "  PRIMARY KEY (`k`),\n  KEY `id` (`id`)\n",
+            // Of AUTO_INCREMENT, which a comment names before.
+            "  `n` int COMMENT 'no AUTO_INCREMENT',\n  PRIMARY KEY (`n`),\n  KEY `id` (`id`)\n",
             // Of a foreign key.
             "  PRIMARY KEY (`id`),\n  KEY `k` (`k`),\n  CONSTRAINT `f` FOREIGN KEY (`k`) REFERENCES `t` (`id`)\n",
         ] {

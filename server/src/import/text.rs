@@ -43,6 +43,26 @@ pub fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
+/// The same text with `_` for each byte between quotes of any kind, and for these: what a word that is
+/// looked for in it is found at is at the same place in the text, and no part of a name or a string.
+pub fn without_quoted(text: &str) -> String {
+    let (mut out, mut quote, mut is_escaped) = (String::with_capacity(text.len()), None, false);
+    for c in text.chars() {
+        match quote {
+            None if !matches!(c, '\'' | '"' | '`') => {
+                out.push(c);
+                continue;
+            }
+            None => quote = Some(c),
+            Some(_) if is_escaped => is_escaped = false,
+            Some(open) if c == open => quote = None,
+            Some(open) => is_escaped = c == '\\' && open != '`',
+        }
+        out.extend(std::iter::repeat_n('_', c.len_utf8()));
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +71,8 @@ mod tests {
     fn names_and_values() {
         assert_eq!(full_name("a`b", "c"), "`a``b`.`c`");
         assert_eq!(string("it's \\ \0é"), "'it\\'s \\\\ \\0é'");
+        let bare = without_quoted(r"a 'ü''\' A' `\` A");
+        assert_eq!(bare, "a __________ ___ A");
         let mut out = Vec::new();
         put_bytes(&[0, 0xab, 0xff], &mut out);
         assert_eq!(out, b"X'00ABFF'");
