@@ -142,7 +142,7 @@ fn until(c: &mut Cursor) -> Parsed<Until> {
         c.expect_symbol("=")?;
         let text = c.string()?;
         let set = GtidSet::parse(&text).map_err(|flaw| match flaw {
-            GtidSetFlaw::Malformed => SqlError::bad_until(),
+            GtidSetFlaw::Malformed => SqlError::malformed_gtid_set(&text),
             GtidSetFlaw::Tagged => SqlError::not_supported("tagged GTIDs"),
         })?;
         return Ok(match which {
