@@ -316,7 +316,7 @@ def prepared(source, target):
     # Who may not see what would be lost is told so, before anything is copied.
     several(source, "SET sql_log_bin = 0", "CREATE USER little@'127.0.0.1' IDENTIFIED BY ''",
             "GRANT RELOAD, SELECT, SHOW VIEW, REPLICATION CLIENT, REPLICATION SLAVE ON *.* TO little@'127.0.0.1'")
-    little = [word.replace("repl:secret", "little") for word in
+    little = [str(word).replace("repl:secret", "little") for word in
               importing(source, target, "--follow", "--replace", "--no-accounts", databases="few")]
     lacking = ["PROCESS"]
     if source.name == "mysql":
