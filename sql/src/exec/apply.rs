@@ -18,7 +18,7 @@ use cohort_engine::{
     log::{RowsKind, incoming::Rows},
     txn::{Batch, KeyRange, LockMode, OnConflict, Read},
     types::{
-        ColumnType, Index, Json, Table, Value, key,
+        Column, ColumnType, Index, Json, Table, Value, key,
         row::{
             self,
             partial::{self, Field},
@@ -33,6 +33,8 @@ const BATCH: usize = 64;
 /// A table whose rows are changed as another server's log says.
 pub(crate) struct Target<'t> {
     pub table: &'t Arc<Table>,
+    /// The columns that images are of, if there are more behind those of the table.
+    pub columns: Option<&'t [Column]>,
     /// What new rows get in columns that are not said.
     pub defaults: &'t [Default_],
     /// replica_exec_mode=IDEMPOTENT: what is there already, or gone, is no error.
@@ -46,19 +48,24 @@ type Found = (Vec<u8>, Vec<u8>);
 type Known<'a> = Vec<Option<Field<'a>>>;
 
 /// Makes the changes of a rows event. 1032 if a row is not there, 1062 if one is there already.
-pub(crate) fn apply(
+pub(crate) fn apply<'r>(
     target: &Target<'_>,
-    rows: &Rows<'_>,
+    rows: &Rows<'r>,
     context: &mut ExecContext,
 ) -> Result<(), Stop> {
     let table = target.table;
     let mut images = rows.images;
     let unfit = |_| SqlError::internal("rows of the source's log do not fit their table");
+    let columns = target.columns.unwrap_or_else(|| table.named_columns());
+    let take = |present, images: &mut &'r [u8]| {
+        let mut fields = partial::take(columns, (present, rows.columns), images)?;
+        fields.truncate(table.named_columns().len());
+        Ok(fields)
+    };
     while !images.is_empty() {
         context.tick()?;
         let before = rows.images.len() - images.len();
-        let first =
-            partial::take(table, (rows.present.0, rows.columns), &mut images).map_err(unfit)?;
+        let first = take(rows.present.0, &mut images).map_err(unfit)?;
         match rows.kind {
             RowsKind::Write => {
                 let image = new_image(target, first, context)?;
@@ -70,9 +77,8 @@ pub(crate) fn apply(
                 }
             }
             RowsKind::Update => {
-                let bits = changed_documents(table, rows, &mut images).map_err(unfit)?;
-                let mut after = partial::take(table, (rows.present.1, rows.columns), &mut images)
-                    .map_err(unfit)?;
+                let bits = changed_documents(columns, rows, &mut images).map_err(unfit)?;
+                let mut after = take(rows.present.1, &mut images).map_err(unfit)?;
                 if let Some((key, image)) = find(target, &first, context)? {
                     let made = documents(table, &image, bits, &after)?;
                     for (position, field) in &made {
@@ -93,7 +99,7 @@ pub(crate) fn apply(
 
 /// Of which documents an image after has changes: a bit for each column of documents.
 fn changed_documents<'a>(
-    table: &Table,
+    columns: &[Column],
     rows: &Rows<'a>,
     images: &mut &'a [u8],
 ) -> Result<&'a [u8], row::Malformed> {
@@ -106,7 +112,7 @@ fn changed_documents<'a>(
     match options {
         0 => Ok(&[]),
         PARTIAL_JSON => {
-            let documents = documents_of(table).count().div_ceil(8);
+            let documents = documents_of(columns).count().div_ceil(8);
             let (bits, rest) = rest.split_at_checked(documents).ok_or(row::Malformed)?;
             *images = rest;
             Ok(bits)
@@ -116,8 +122,8 @@ fn changed_documents<'a>(
 }
 
 /// The positions of the columns of documents.
-fn documents_of(table: &Table) -> impl Iterator<Item = usize> {
-    let columns = table.named_columns().iter().enumerate();
+fn documents_of(columns: &[Column]) -> impl Iterator<Item = usize> {
+    let columns = columns.iter().enumerate();
     let documents = columns.filter(|(_, column)| column.ty == ColumnType::Json);
     documents.map(|(position, _)| position)
 }
@@ -136,7 +142,7 @@ fn documents(
             .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     };
     let mut made = Vec::new();
-    for (bit, position) in documents_of(table).enumerate() {
+    for (bit, position) in documents_of(table.named_columns()).enumerate() {
         let Some(Some(Some(changes))) = after.get(position).filter(|_| is_set(bit)) else {
             continue;
         };

@@ -19,7 +19,7 @@ use cohort_engine::{
         incoming::{Rows, TableMap},
     },
     txn::{Creation, LockMode, OnConflict, Read, Txn},
-    types::{Table, TableId},
+    types::{Column, Table, TableId},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -54,6 +54,8 @@ struct Known {
     parents: Relations,
     demands: Demands,
     defaults: Vec<Default_>,
+    /// The source's columns, if there are more behind those of here.
+    columns: Option<Vec<Column>>,
     /// As whose rows it can take them.
     like: Arc<TableMap>,
 }
@@ -143,6 +145,7 @@ impl Session {
         let known = Arc::new(Known {
             version,
             table: Arc::clone(table),
+            columns: columns_of(table, map)?,
             parents: relations.of_parents(),
             relations,
             demands,
@@ -237,6 +240,7 @@ impl Session {
         );
         let target = Target {
             table: &known.table,
+            columns: known.columns.as_deref(),
             defaults: &known.defaults,
             idempotent,
         };
@@ -255,14 +259,19 @@ fn check_like(table: &Table, map: &TableMap) -> Result<(), SqlError> {
     if let Some((place, there, here)) = map.unlike(columns) {
         return Err(SqlError::column_not_converted(place, name, there, here));
     }
-    // Columns behind the source's have their defaults here.
-    if columns.len() < map.columns.len() {
-        let (there, here) = (map.columns.len(), columns.len());
-        return Err(SqlError::unknown_error(format!(
-            "table {name} has {here} columns here, and {there} in the log"
-        )));
-    }
     Ok(())
+}
+
+/// The columns that the images of the source's rows are of, if it has more than the table here: what
+/// they have is left out. (If it has fewer, the others get their defaults.)
+fn columns_of(table: &Table, map: &TableMap) -> Result<Option<Vec<Column>>, SqlError> {
+    let columns = table.named_columns();
+    if columns.len() >= map.columns.len() {
+        return Ok(None);
+    }
+    let behind = map.columns_behind(columns.len());
+    let behind = behind.map_err(SqlError::unknown_error)?;
+    Ok(Some([columns, behind.as_slice()].concat()))
 }
 
 /// Takes the metadata locks; false if a table has changed.

@@ -1,7 +1,7 @@
 //! TABLE_MAP events: the table of the rows that follow.
 
 use crate::{
-    log::event::Cursor,
+    log::event::{Cursor, Mapped},
     types::{Collation, Column, ColumnType, row::column_type},
 };
 
@@ -23,9 +23,21 @@ pub struct TableMap {
     pub collations: Option<Vec<u64>>,
     /// Of each column that is a number whether it is unsigned, in order; `None`: it is not said.
     pub unsigned: Option<Vec<bool>>,
+    /// The event, for what is seldom asked.
+    body: Vec<u8>,
 }
 
 impl TableMap {
+    /// The source's columns behind the first ones, by which their fields can be passed over.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn columns_behind(&self, first: usize) -> Result<Vec<Column>, String> {
+        let (_, mapped) = Mapped::decode(&self.body)?;
+        let mut columns = mapped.table.columns;
+        Ok(columns.split_off(first.min(columns.len())))
+    }
+
     pub(super) fn parse(body: &[u8]) -> Option<TableMap> {
         const SIGNEDNESS: u8 = 1;
         const DEFAULT_CHARSET: u8 = 2;
@@ -78,6 +90,7 @@ impl TableMap {
             columns,
             collations,
             unsigned,
+            body: body.to_vec(),
         })
     }
 
