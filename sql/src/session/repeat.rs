@@ -226,7 +226,8 @@ fn makes_table(what: &Compiled) -> bool {
 fn takes(filter: &ReplicationFilter, change: &Statement, database: &str) -> bool {
     let objects = change.objects(database);
     let mut whole = objects.iter().filter(|(_, name)| name.is_none());
-    if whole.any(|(database, _)| !filter.takes_whole(database)) {
+    // MySQL asks its rules for the name that the database has here, and makes it by the other one.
+    if whole.any(|(database, _)| !filter.takes_whole(&filter.rewritten(database))) {
         return false;
     }
     let tables = objects
