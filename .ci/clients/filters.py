@@ -20,7 +20,7 @@ import pymysql
 
 from cohort import TARGET, Cohort, free_port
 from replicas import PEERS
-from sources import MySQL, Source, ask, follow
+from sources import MySQL, Source, ask, executed, follow
 
 DATABASES, TABLES = ("a", "b", "ab", "a_b"), ("t", "u", "tu", "t_u")
 
@@ -90,10 +90,6 @@ def change(source, rng, prefix):
                 if database:
                     cursor.execute(f"USE `{database}`")
                 cursor.execute(sql)
-
-
-def executed(server):
-    return ask(server, "SELECT @@gtid_executed AS e")[0]["e"].replace("\n", "")
 
 
 def wait(source, replica):

@@ -26,7 +26,7 @@ import replicas
 import sources
 from cohort import BINARY, TARGET, Cohort, free_port
 from replicas import FORGIVEN, PEERS
-from sources import MariaDB, MySQL, Source, ask
+from sources import MariaDB, MySQL, Source, ask, several
 
 CLIENTS = 2
 # Rows of the table that takes long enough to copy for somebody to come in between.
@@ -233,13 +233,6 @@ def interrupted(source):
         run(importing(source, target, "--follow", "--compare"))
         # It has transactions of the source, and may take them all again.
         run(importing(source, target, "--follow", "--compare", "--replace"))
-
-def several(server, *statements):
-    """Statements of one session."""
-    with contextlib.closing(server.connect(autocommit=True)) as connection, connection.cursor() as cursor:
-        for sql in statements:
-            cursor.execute(sql)
-
 
 def settings(source, target):
     """Global variables of either server change nothing: all rows come, and stay, and a key that is not

@@ -14,31 +14,12 @@ import pathlib
 import signal
 import sys
 import tempfile
-import time
 
 from cohort import TARGET, Cohort, free_port
 from replicas import PEERS
-from sources import MySQL, Source, ask, follow
+from sources import MySQL, Source, ask, executed, follow, several, status, until
 
 ROOT = ("SOURCE_USER='root'",)
-
-
-def until(what, told):
-    """Waits until something is so."""
-    end = time.monotonic() + 30
-    while not what():
-        assert time.monotonic() < end, told()
-        time.sleep(0.05)
-
-
-def status(server):
-    """What SHOW REPLICA STATUS says."""
-    return ask(server, "SHOW REPLICA STATUS")[0]
-
-
-def executed(server):
-    """gtid_executed, in a line."""
-    return ask(server, "SELECT @@gtid_executed AS e")[0]["e"].replace("\n", "")
 
 
 def arrive(source, *replicas):
@@ -49,20 +30,12 @@ def arrive(source, *replicas):
         until(lambda: ask(replica, has_all)[0]["d"] == 1, lambda: (wanted, status(replica)))
 
 
-def run(server, *statements):
-    """Statements of one session."""
-    with contextlib.closing(server.connect(autocommit=True)) as connection:
-        cursor = connection.cursor()
-        for statement in statements:
-            cursor.execute(statement)
-
-
 @contextlib.contextmanager
 def pair():
     """A Cohort that follows another one."""
     with Cohort("--server-id", "1") as source, Cohort("--server-id", "2") as replica:
         follow(replica, source.port, *ROOT, "SOURCE_AUTO_POSITION=1", "SOURCE_HEARTBEAT_PERIOD=1")
-        run(source, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY)",
+        several(source, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY)",
             "CREATE DATABASE away", "CREATE TABLE away.t (id INT PRIMARY KEY)")
         arrive(source, replica)
         yield source, replica
@@ -72,7 +45,7 @@ def check_hidden():
     """What comes before a transaction that is hidden is applied without waiting for another one."""
     with pair() as (source, replica):
         ask(replica, "STOP REPLICA")
-        run(source, "INSERT INTO app.t VALUES (1), (2)", "SET sql_log_bin = 0", "INSERT INTO app.t VALUES (3)")
+        several(source, "INSERT INTO app.t VALUES (1), (2)", "SET sql_log_bin = 0", "INSERT INTO app.t VALUES (3)")
         ask(replica, "START REPLICA")
         arrive(source, replica)
         assert [row["id"] for row in ask(replica, "SELECT id FROM app.t")] == [1, 2]
@@ -82,7 +55,7 @@ def check_purged():
     """What was purged at the source cannot come: it is told, and not tried for ever."""
     with pair() as (source, replica):
         ask(replica, "STOP REPLICA")
-        run(source, "INSERT INTO app.t VALUES (1)", "FLUSH BINARY LOGS", "INSERT INTO app.t VALUES (2)")
+        several(source, "INSERT INTO app.t VALUES (1)", "FLUSH BINARY LOGS", "INSERT INTO app.t VALUES (2)")
         active = ask(source, "SHOW BINARY LOG STATUS")[0]["File"]
         # A file is kept for who reads it, until it is known to have gone.
         until(lambda: ask(source, f"PURGE BINARY LOGS TO '{active}'") or
@@ -118,7 +91,7 @@ def check_left_out():
                 arrive(source, replica)
         assert not ask(replica, "SELECT * FROM away.t") and not ask(replica, "XA RECOVER")
         ask(replica, "STOP REPLICA")
-        run(source, "XA START 'old'", "INSERT INTO app.t VALUES (77)", "XA END 'old'", "XA PREPARE 'old'")
+        several(source, "XA START 'old'", "INSERT INTO app.t VALUES (77)", "XA END 'old'", "XA PREPARE 'old'")
         new = ask(replica, f"SELECT GTID_SUBTRACT('{executed(source)}', @@gtid_executed) AS g")[0]["g"]
         ask(replica, f"SET GLOBAL gtid_purged = '+{new}'")
         ask(replica, "START REPLICA")
@@ -131,9 +104,9 @@ def check_forgotten_place():
     with Cohort("--server-id", "1") as first, Cohort("--server-id", "2") as second, \
             Cohort("--server-id", "3") as replica:
         for source in (first, second):
-            run(source, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY)",
+            several(source, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY)",
                 "INSERT INTO app.t VALUES (1)")
-        run(replica, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY)")
+        several(replica, "CREATE DATABASE app", "CREATE TABLE app.t (id INT PRIMARY KEY)")
         for source, number in ((first, 7), (second, 8)):
             place = ask(source, "SHOW BINARY LOG STATUS")[0]
             follow(replica, source.port, *ROOT, f"SOURCE_LOG_FILE='{place['File']}'",
@@ -141,7 +114,7 @@ def check_forgotten_place():
             ask(source, f"INSERT INTO app.t VALUES ({number})")
             until(lambda: ask(replica, f"SELECT * FROM app.t WHERE id = {number}"),
                   lambda: status(replica))
-            run(replica, "STOP REPLICA", "RESET REPLICA ALL")
+            several(replica, "STOP REPLICA", "RESET REPLICA ALL")
         assert [row["id"] for row in ask(replica, "SELECT id FROM app.t")] == [7, 8]
 
 
@@ -181,13 +154,13 @@ def stops(source, replica, change, code, mend):
 def check_tables(source, replica):
     """Foreign keys and CHECKs that only the replica's rows break, columns that only it has, documents
     that the source has changed in their places."""
-    run(source, "CREATE DATABASE app", "CREATE TABLE app.p (id INT PRIMARY KEY)",
+    several(source, "CREATE DATABASE app", "CREATE TABLE app.p (id INT PRIMARY KEY)",
         "CREATE TABLE app.c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES app.p (id) "
         "ON UPDATE CASCADE ON DELETE CASCADE)",
         "CREATE TABLE app.k (id INT PRIMARY KEY, v INT)", "CREATE TABLE app.j (n INT, d JSON)",
         "INSERT INTO app.p VALUES (1), (2)", "INSERT INTO app.c VALUES (1, 1), (2, 2)")
     arrive(source, replica)
-    run(replica, "SET sql_log_bin = 0", "DELETE FROM app.p WHERE id = 2", "ALTER TABLE app.k ADD CHECK (v < 5)",
+    several(replica, "SET sql_log_bin = 0", "DELETE FROM app.p WHERE id = 2", "ALTER TABLE app.k ADD CHECK (v < 5)",
         "ALTER TABLE app.k ADD COLUMN more VARCHAR(9) NOT NULL DEFAULT 'here', ADD COLUMN w INT AS (v + 1)")
     ask(source, "UPDATE app.p SET id = 10 WHERE id = 1")
     arrive(source, replica)
@@ -196,18 +169,18 @@ def check_tables(source, replica):
           "INSERT INTO app.p VALUES (2)")
     stops(source, replica, "INSERT INTO app.k VALUES (1, 9)", 3819,
           "ALTER TABLE app.k DROP CHECK k_chk_1")
-    run(source, "INSERT INTO app.k VALUES (2, 3)", "UPDATE app.k SET v = 4 WHERE id = 1")
+    several(source, "INSERT INTO app.k VALUES (2, 3)", "UPDATE app.k SET v = 4 WHERE id = 1")
     arrive(source, replica)
     found = [tuple(row.values()) for row in ask(replica, "SELECT * FROM app.k ORDER BY id")]
     assert found == [(1, 4, "here", 5), (2, 3, "here", 4)], found
     # What the source's columns have that are not here is left out, whatever it is.
-    run(source, "CREATE TABLE app.w (id INT PRIMARY KEY, v VARCHAR(9), c CHAR(9) CHARACTER SET gbk, "
+    several(source, "CREATE TABLE app.w (id INT PRIMARY KEY, v VARCHAR(9), c CHAR(9) CHARACTER SET gbk, "
         "d DECIMAL(9,3), e ENUM('a', 'b'), j JSON, t DATETIME(3), b BIT(11), x TEXT, l CHAR(200))",
         "INSERT INTO app.w VALUES (1, 'one', '\u4e2d', 1.5, 'b', '[1, 2]', NOW(3), b'101', 'text', 'l')")
     arrive(source, replica)
-    run(replica, "SET sql_log_bin = 0", "ALTER TABLE app.w DROP c, DROP d, DROP e, DROP j, DROP t, DROP b, "
+    several(replica, "SET sql_log_bin = 0", "ALTER TABLE app.w DROP c, DROP d, DROP e, DROP j, DROP t, DROP b, "
         "DROP x, DROP l")
-    run(source, "INSERT INTO app.w VALUES (2, 'two', NULL, 2.5, 'a', '{}', NULL, b'1', REPEAT('x', 300), 'm')",
+    several(source, "INSERT INTO app.w VALUES (2, 'two', NULL, 2.5, 'a', '{}', NULL, b'1', REPEAT('x', 300), 'm')",
         "UPDATE app.w SET v = 'new', x = 'other', j = JSON_ARRAY(3) WHERE id = 1",
         "INSERT INTO app.w (id, v) VALUES (3, 'gone')", "DELETE FROM app.w WHERE id = 3")
     arrive(source, replica)
@@ -215,7 +188,7 @@ def check_tables(source, replica):
     assert found == [(1, "new"), (2, "two")], found
     # A row without a key is found by a document that has holes at the source.
     partial = () if isinstance(source, Cohort) else ("SET binlog_row_value_options = 'PARTIAL_JSON'",)
-    run(source, *partial, """INSERT INTO app.j VALUES (1, '{"a": "xxxxxxxxxx"}')""",
+    several(source, *partial, """INSERT INTO app.j VALUES (1, '{"a": "xxxxxxxxxx"}')""",
         "UPDATE app.j SET d = JSON_SET(d, '$.a', 'y')", "DELETE FROM app.j")
     arrive(source, replica)
     assert not ask(replica, "SELECT * FROM app.j")
@@ -240,7 +213,7 @@ def check_tables_of_mysql():
                         "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog",
                         "--innodb-buffer-pool-size=64M")
         try:
-            run(source, "CREATE USER repl@'127.0.0.1' IDENTIFIED BY 'secret'",
+            several(source, "CREATE USER repl@'127.0.0.1' IDENTIFIED BY 'secret'",
                 "GRANT REPLICATION SLAVE ON *.* TO repl@'127.0.0.1'")
             with Cohort("--server-id", "5") as replica:
                 # Its accounts' privileges are not those of here.

@@ -22,7 +22,7 @@ import pymysql
 
 from cohort import TARGET, Cohort, free_port
 from replicas import PEERS
-from sources import MySQL, Source, ask, follow
+from sources import MySQL, Source, ask, follow, until
 
 CLIENTS = 8
 PLUGINS = (f"--plugin-dir={PEERS}/usr/lib/mysql/plugin",)
@@ -82,14 +82,6 @@ class Acknowledged:
 def counter(server, name):
     """A status value."""
     return ask(server, f"SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_{name}'")[0]["Value"]
-
-
-def until(what, told):
-    """Waits until something is so."""
-    end = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < end, told()
-        time.sleep(0.05)
 
 
 def numbers(server):

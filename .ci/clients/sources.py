@@ -70,6 +70,31 @@ def ask(server, sql):
         return cursor.fetchall()
 
 
+def several(server, *statements):
+    """Statements of one session."""
+    with contextlib.closing(server.connect(autocommit=True)) as connection, connection.cursor() as cursor:
+        for sql in statements:
+            cursor.execute(sql)
+
+
+def status(server):
+    """What SHOW REPLICA STATUS says."""
+    return ask(server, "SHOW REPLICA STATUS")[0]
+
+
+def executed(server):
+    """gtid_executed, in a line."""
+    return ask(server, "SELECT @@gtid_executed AS e")[0]["e"].replace("\n", "")
+
+
+def until(what, told):
+    """Waits until something is so."""
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end, told()
+        time.sleep(0.05)
+
+
 def prepare(source):
     """The tables of the load."""
     with contextlib.closing(source.connect(autocommit=True)) as connection, \

@@ -12,7 +12,7 @@ import pymysql
 import requests
 
 from cohort import Cohort, free_port
-from sources import ask, follow
+from sources import ask, follow, status, until
 
 SAGA = "takes-over"
 
@@ -35,19 +35,6 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     do_GET = do_POST  # what a step without a payload is called by
-
-
-def until(what, told):
-    """Waits until something is so."""
-    end = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < end, told()
-        time.sleep(0.05)
-
-
-def status(server):
-    """What SHOW REPLICA STATUS says."""
-    return ask(server, "SHOW REPLICA STATUS")[0]
 
 
 def coordinating(flags):

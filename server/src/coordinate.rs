@@ -33,7 +33,9 @@ pub fn start(
         let why = "this server follows a Cohort whose global transactions it has; to take them over, \
                    end that one, STOP REPLICA, and start again";
         if settings.coordinator.is_some() {
-            return Err(format!("coordinator: {why} (now: --coordinator off)"));
+            return Err(format!(
+                "coordinator: {why}; until then it starts with --coordinator off"
+            ));
         }
         notice!("no coordinator of global transactions: {why}");
         return Ok(None);

@@ -132,6 +132,7 @@ fn they_find_what_is_found_without_them() {
                 &format!("INSERT INTO t VALUES ({id}, '{word}')"),
             );
         }
+        run(&mut session, "INSERT INTO t VALUES (1000, NULL)");
         let mut found = 0;
         for _ in 0..25 {
             for condition in conditions(&mut random, marks) {

@@ -29,6 +29,8 @@ use std::sync::Arc;
 
 /// How many rows are looked at at once for one without a primary key.
 const BATCH: usize = 64;
+/// The length that stands before a document, in bytes.
+const DOCUMENT_LENGTH: usize = 4;
 
 /// A table whose rows are changed as another server's log says.
 pub(crate) struct Target<'t> {
@@ -135,8 +137,6 @@ fn documents(
     bits: &[u8],
     after: &[Option<Field<'_>>],
 ) -> Result<Vec<(usize, Vec<u8>)>, Stop> {
-    /// The length before a document, in bytes.
-    const LENGTH: usize = 4;
     let is_set = |bit: usize| {
         bits.get(bit / 8)
             .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
@@ -149,7 +149,8 @@ fn documents(
         let fields = partial::fields(table, before)?;
         let document = fields.get(position).copied().flatten();
         let document = document.and_then(document_of);
-        let changed = document.and_then(|old| json::apply_changes(&old, changes.get(LENGTH..)?));
+        let changed =
+            document.and_then(|old| json::apply_changes(&old, changes.get(DOCUMENT_LENGTH..)?));
         let name = &table.columns[position].name;
         let changed = changed.ok_or_else(|| SqlError::json_not_changed(&table.name, name))?;
         let changed = json::document(&changed)?;
@@ -450,7 +451,5 @@ fn is_same_document(a: Field<'_>, b: Field<'_>) -> Result<bool, Stop> {
 
 /// The document that a field has behind its length.
 fn document_of(field: &[u8]) -> Option<Json> {
-    /// The length, in bytes.
-    const LENGTH: usize = 4;
-    Json::from_bytes(field.get(LENGTH..)?)
+    Json::from_bytes(field.get(DOCUMENT_LENGTH..)?)
 }
