@@ -51,6 +51,8 @@ pub struct Account {
     pub authentication_string: String,
     /// What its connections must be like.
     pub requirement: Requirement,
+    /// ACCOUNT LOCK: nobody logs in.
+    pub locked: bool,
 }
 
 /// One client's session.

@@ -5,7 +5,9 @@ use cohort_scheduler::{
     Class, Scheduler, Seat,
     waits::{Wait, Waits},
 };
-use cohort_sql::{Instance, Session, SqlError, session::Identity, status::Counter};
+use cohort_sql::{
+    Instance, Session, SqlError, privileges::needed, session::Identity, status::Counter,
+};
 use std::{
     sync::{
         Arc,
@@ -64,13 +66,15 @@ impl Backend for Database {
     }
     fn account(&self, user: &str, peer: &Peer) -> Option<Account> {
         let hosts: Vec<&str> = peer.hosts.iter().map(String::as_str).collect();
-        let account = self.instance.users().find(user, &hosts)?;
+        let users = self.instance.users();
+        let account = users.find(user, &hosts)?;
         Some(Account {
-            user: account.user,
-            host: account.host,
-            plugin: account.plugin,
-            authentication_string: account.authentication,
-            requirement: account.requirement,
+            user: account.user.clone(),
+            host: account.host.clone(),
+            plugin: account.plugin.clone(),
+            authentication_string: account.authentication.clone(),
+            requirement: account.requirement.clone(),
+            locked: account.locked,
         })
     }
     fn open(&self, arrival: Arrival) -> Result<Session, SqlError> {
@@ -87,11 +91,7 @@ impl Backend for Database {
         let seat = Seat::new(&self.scheduler, id, admin);
         let mut session = Session::new(Arc::clone(&self.instance), id, who, seat, found_rows);
         if admin {
-            if !session.state().privileged {
-                return Err(SqlError::privilege_needed(
-                    "SUPER or SERVICE_CONNECTION_ADMIN",
-                ));
-            }
+            session.state().need(needed::SERVICE_CONNECTIONS)?;
         } else {
             // It counts itself already.
             self.check_user(&user, 0)?;

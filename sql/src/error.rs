@@ -96,6 +96,8 @@ errors! {
     4091 b"HY000" temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     1746 b"HY000" locked_while_created(table, new) "Can't update table '{table}' while '{new}' is being created.";
     3978 b"HY000" foreign_key_of_selected() "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
+    3532 b"HY000" rename_role() "Renaming of a role identifier is forbidden";
+    3982 b"HY000" invalid_user_attribute() "The user attribute must be a valid JSON object";
     1114 b"HY000" table_full(table) "The table '{table}' is full";
     1050 b"42S01" table_exists(table) "Table '{table}' already exists";
     1051 b"42S02" unknown_table(tables) "Unknown table '{tables}'";
@@ -152,7 +154,11 @@ errors! {
     1140 b"42000" mix_of_group_functions(position, clause, column) "In aggregated query without GROUP BY, expression #{position} of {clause} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
     1141 b"42000" no_such_grant(user, host) "There is no such grant defined for user '{user}' on host '{host}'";
     1142 b"42000" table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
+    1143 b"42000" column_access_denied(command, user, host, column, table) "{command} command denied to user '{user}'@'{host}' for column '{column}' in table '{table}'";
+    1144 b"42000" illegal_grant() "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used";
     1146 b"42S02" no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
+    1147 b"42000" no_such_table_grant(user, host, table) "There is no such grant defined for user '{user}' on host '{host}' on table '{table}'";
+    1149 b"42000" syntax_without_place() "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
     1153 b"08S01" packet_too_large() "Got a packet bigger than 'max_allowed_packet' bytes";
     1156 b"08S01" packets_out_of_order() "Got packets out of order";
     1158 b"08S01" network_read_error() "Got an error reading communication packets";
@@ -206,6 +212,7 @@ errors! {
     1265 b"01000" data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1266 b"HY000" using_other_engine(table) "Using storage engine InnoDB for table '{table}'";
     1267 b"HY000" illegal_mix_of_collations(one, one_kind, other, other_kind, operation) "Illegal mix of collations ({one},{one_kind}) and ({other},{other_kind}) for operation '{operation}'";
+    1269 b"HY000" revoke_all_failed() "Can't revoke all privileges for one or more of the requested users";
     1270 b"HY000" illegal_mix_of_three(one, one_kind, other, other_kind, third, third_kind, operation) "Illegal mix of collations ({one},{one_kind}), ({other},{other_kind}), ({third},{third_kind}) for operation '{operation}'";
     1271 b"HY000" illegal_mix_for_operation(operation) "Illegal mix of collations for operation '{operation}'";
     1273 b"HY000" unknown_collation(name) "Unknown collation: '{name}'";
@@ -213,6 +220,7 @@ errors! {
     1286 b"42000" unknown_storage_engine(name) "Unknown storage engine '{name}'";
     1287 b"HY000" deprecated(what, instead) "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead";
     1290 b"HY000" option_prevents(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1287 b"HY000" deprecated_super() "The SUPER privilege identifier is deprecated";
     1287 b"HY000" deprecated_assignment() "Setting user variables within expressions is deprecated and will be removed in a future release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
     1287 b"HY000" deprecated_found_rows() "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.";
     1287 b"HY000" deprecated_calc_found_rows() "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two separate queries instead.";
@@ -347,6 +355,7 @@ errors! {
     3107 b"HY000" generated_order() "Generated column can refer only to generated columns defined prior to it.";
     3108 b"HY000" generated_dependency(column) "Column '{column}' has a generated column dependency.";
     3109 b"HY000" generated_of_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
+    3118 b"HY000" account_locked(user, host) "Access denied for user '{user}'@'{host}'. Account is locked.";
     3135 b"HY000" modes_belong_together() "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. They will be merged with strict mode in a future release.";
     3140 b"22032" invalid_json_text(why, at, column) "Invalid JSON text: \"{why}\" at position {at} in value for column '{column}'.";
     3141 b"22032" invalid_json_argument(argument, function, why, at) "Invalid JSON text in argument {argument} to function {function}: \"{why}\" at position {at}.";
@@ -374,6 +383,8 @@ errors! {
     3513 b"HY000" bitwise_operand_sizes() "Binary operands of bitwise operators must be of equal length";
     3514 b"HY000" bitwise_aggregate_operand_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3522 b"HY000" invisible_primary_key() "A primary key index cannot be invisible";
+    3530 b"HY000" role_not_granted(role, user) "{role} is not granted to {user}";
+    3523 b"HY000" unknown_authorization_id(id) "Unknown authorization ID {id}";
     3554 b"HY000" system_table_rejected(kind, database, table) "Access to {kind} '{database}.{table}' is rejected.";
     3568 b"HY000" unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3569 b"HY000" duplicate_table_lock(table) "Table {table} appears in multiple locking clauses.";
@@ -475,6 +486,9 @@ errors! {
     3959 b"HY000" column_used_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3988 b"HY000" impossible_conversion(from, to, what) "Conversion from collation {from} into {to} impossible for {what}";
     3995 b"HY000" mixed_character_sets(one, other, name) "Character set '{one}' cannot be used in conjunction with '{other}' in call to {name}.";
+    4005 b"HY000" user_referenced_as_definer(user) "User {user} is referenced as a definer account in a view.";
+    4006 b"HY000" user_is_definer(operation, user) "Operation {operation} failed for {user} as it is referenced as a definer account in a view.";
+    4027 b"HY000" role_grant_loop(user, role) "User account {user} is directly or indirectly granted to the role {role}. The GRANT would create a loop";
     4031 b"HY000" inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4114 b"HY000" recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 b"42000" user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";

@@ -1,59 +1,31 @@
-//! Accounts: who may log in, how they prove it, and whether they may do everything.
+//! Accounts and roles: who may log in, how they prove it, and what they were granted.
 //!
 //! An account is an internal record of the data dictionary, so that it is as durable as a table
-//! and arrives with its commit. Privileges are all (`GRANT ALL ON *.*`) or nothing.
+//! and arrives with its commit. A role is an account that is locked and has no password.
 //!
-//! Record: key `user/` name `\0` host; value: plugin, authentication string, and one byte of
-//! flags (1: all privileges, 2: grant option, 4: REQUIRE SSL, 8: X509, 16: of a certificate). Then,
-//! for the last, of subject, issuer and cipher each whether there is one (1 byte), and it. All
-//! strings are behind their lengths (2 bytes, little endian).
+//! Record: key `user/` name `\0` host; value: a JSON object, the fields of [`Account`] but these
+//! two. What is missing in it is as it was in a new account, so that later versions can have more.
+//!
+//! Version 0.1 wrote other values, which are read as well: plugin, authentication string, and one
+//! byte of flags (1: all privileges, 2: grant option, 4: REQUIRE SSL, 8: X509, 16: of a
+//! certificate). Then, for the last, of subject, issuer and cipher each whether there is one (1
+//! byte), and it. All strings are behind their lengths (2 bytes, little endian).
 
-use crate::error::SqlError;
+use crate::{
+    error::SqlError,
+    privileges::{Grants, quoted_account},
+};
 use cohort_engine::{
     txn::{DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, Unattended},
     types::{Collation, collation},
 };
+use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr, sync::Arc};
 
 /// The plugin of MySQL 9's clients.
 pub const CACHING_SHA2: &str = "caching_sha2_password";
 /// The plugin of older ones.
 pub const NATIVE: &str = "mysql_native_password";
-
-/// The privileges that ALL stands for, as GRANT's result and USER_PRIVILEGES name them.
-pub const PRIVILEGES: [&str; 31] = [
-    "SELECT",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "CREATE",
-    "DROP",
-    "RELOAD",
-    "SHUTDOWN",
-    "PROCESS",
-    "FILE",
-    "REFERENCES",
-    "INDEX",
-    "ALTER",
-    "SHOW DATABASES",
-    "SUPER",
-    "CREATE TEMPORARY TABLES",
-    "LOCK TABLES",
-    "EXECUTE",
-    "REPLICATION SLAVE",
-    "REPLICATION CLIENT",
-    "CREATE VIEW",
-    "SHOW VIEW",
-    "CREATE ROUTINE",
-    "ALTER ROUTINE",
-    "CREATE USER",
-    "EVENT",
-    "TRIGGER",
-    "CREATE TABLESPACE",
-    "CREATE ROLE",
-    "DROP ROLE",
-    "XA_RECOVER_ADMIN",
-];
 
 const PREFIX: &[u8] = b"user/";
 /// Says that the first account was made once, so that it does not come back after DROP USER.
@@ -66,7 +38,7 @@ const X509: u8 = 8;
 const SPECIFIED: u8 = 16;
 
 /// REQUIRE: what an account's connections must be like.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Requirement {
     /// As they like.
     #[default]
@@ -80,7 +52,7 @@ pub enum Requirement {
 }
 
 /// What REQUIRE names; `None` for what it does not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Specified {
     /// Whose the certificate is.
     pub subject: Option<String>,
@@ -123,22 +95,7 @@ impl fmt::Display for Requirement {
 }
 
 impl Requirement {
-    fn flag(&self) -> u8 {
-        match self {
-            Requirement::None => 0,
-            Requirement::Ssl => SSL,
-            Requirement::X509 => X509,
-            Requirement::Specified(_) => SPECIFIED,
-        }
-    }
-    fn encode(&self, value: &mut Vec<u8>) {
-        if let Requirement::Specified(specified) = self {
-            for (_, text) in specified.parts() {
-                value.push(u8::from(text.is_some()));
-                put_string(value, text.as_deref().unwrap_or_default());
-            }
-        }
-    }
+    /// As version 0.1 wrote it.
     fn decode(flags: u8, mut rest: &[u8]) -> Option<Requirement> {
         let mut take = || {
             let (is_some, after) = rest.split_first()?;
@@ -160,62 +117,122 @@ impl Requirement {
     }
 }
 
-/// An account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An account or a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// The user's name; empty for anyone.
+    #[serde(skip)]
     pub user: String,
     /// The pattern of hosts it may come from.
+    #[serde(skip)]
     pub host: String,
     /// How it proves who it is.
     pub plugin: String,
     /// What the plugin stores of the password; empty for none.
+    #[serde(default)]
     pub authentication: String,
     /// REQUIRE.
+    #[serde(default)]
     pub requirement: Requirement,
-    /// GRANT ALL ON *.*.
-    pub all: bool,
-    /// WITH GRANT OPTION.
-    pub grant_option: bool,
+    /// ACCOUNT LOCK: nobody logs in.
+    #[serde(default)]
+    pub locked: bool,
+    /// COMMENT and ATTRIBUTE.
+    #[serde(default)]
+    pub attributes: Option<serde_json::Map<String, serde_json::Value>>,
+    /// When the password was set, in seconds since 1970; 0: not known.
+    #[serde(default)]
+    pub password_changed: u64,
+    /// What it was granted.
+    #[serde(default)]
+    pub grants: Grants,
+    /// The roles that are active when it logs in: their names and hosts.
+    #[serde(default)]
+    pub default_roles: Vec<(String, String)>,
 }
 
 impl Account {
+    /// A new one, which may do nothing.
+    #[must_use]
+    pub fn new(user: &str, host: &str) -> Account {
+        Account {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            plugin: CACHING_SHA2.to_owned(),
+            authentication: String::new(),
+            requirement: Requirement::None,
+            locked: false,
+            attributes: None,
+            password_changed: 0,
+            grants: Grants::default(),
+            default_roles: Vec::new(),
+        }
+    }
+
     /// `'name'@'host'`, as messages and GRANT write it.
     #[must_use]
     pub fn quoted(&self) -> String {
         format!("'{}'@'{}'", self.user, self.host)
     }
 
+    /// `` `name`@`host` ``, as SHOW GRANTS writes it.
+    #[must_use]
+    pub fn backticked(&self) -> String {
+        quoted_account(&self.user, &self.host)
+    }
+
+    /// COMMENT and ATTRIBUTE as the text of a JSON object, as MySQL writes it.
+    #[must_use]
+    pub fn attributes_text(&self) -> Option<String> {
+        let attributes = self.attributes.clone()?;
+        Some(spaced(&serde_json::Value::Object(attributes)))
+    }
+
+    /// Whether it is of this name and host.
+    #[must_use]
+    pub fn is(&self, user: &str, host: &str) -> bool {
+        self.user == user && self.host == host
+    }
+
     fn key(user: &str, host: &str) -> Vec<u8> {
         [PREFIX, user.as_bytes(), &[0], host.as_bytes()].concat()
     }
 
-    fn encode(&self) -> Vec<u8> {
-        let mut value = Vec::new();
-        put_string(&mut value, &self.plugin);
-        put_string(&mut value, &self.authentication);
-        let all = if self.all { ALL } else { 0 };
-        let grant_option = if self.grant_option { GRANT_OPTION } else { 0 };
-        value.push(all | grant_option | self.requirement.flag());
-        self.requirement.encode(&mut value);
-        value
+    fn encode(&self) -> Result<Vec<u8>, SqlError> {
+        serde_json::to_vec(self).map_err(SqlError::internal)
     }
 
     fn decode(key: &[u8], value: &[u8]) -> Option<Account> {
         let name = key.strip_prefix(PREFIX)?;
         let zero = name.iter().position(|&byte| byte == 0)?;
         let string = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+        let (user, host) = (string(name.get(..zero)?)?, string(name.get(zero + 1..)?)?);
+        let account = match value.first() {
+            // No name of a plugin is that long.
+            Some(b'{') => serde_json::from_slice(value).ok()?,
+            _ => Account::of_first_version(value)?,
+        };
+        Some(Account {
+            user,
+            host,
+            ..account
+        })
+    }
+
+    /// As version 0.1 wrote it.
+    fn of_first_version(value: &[u8]) -> Option<Account> {
         let (plugin, rest) = take_string(value)?;
         let (authentication, rest) = take_string(rest)?;
         let (&flags, rest) = rest.split_first()?;
         Some(Account {
-            user: string(name.get(..zero)?)?,
-            host: string(name.get(zero + 1..)?)?,
             plugin,
             authentication,
             requirement: Requirement::decode(flags, rest)?,
-            all: flags & ALL != 0,
-            grant_option: flags & GRANT_OPTION != 0,
+            grants: match flags & ALL != 0 {
+                true => Grants::everything(flags & GRANT_OPTION != 0),
+                false => Grants::default(),
+            },
+            ..Account::new("", "")
         })
     }
 
@@ -249,73 +266,117 @@ impl Account {
     }
 }
 
-fn put_string(out: &mut Vec<u8>, text: &str) {
-    // All are far shorter: the parser bounds them.
-    let length = u16::try_from(text.len()).unwrap_or(0);
-    out.extend_from_slice(&length.to_le_bytes());
-    let text = text.as_bytes().get(..usize::from(length));
-    out.extend_from_slice(text.unwrap_or_default());
-}
-
 fn take_string(bytes: &[u8]) -> Option<(String, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<2>()?;
     let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
     Some((String::from_utf8(text.to_vec()).ok()?, rest))
 }
 
-/// All accounts, as of now.
-pub struct Users(Arc<Dictionary>);
+/// JSON with spaces, as MySQL writes it.
+fn spaced(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::Object(object) => {
+            let members = object.iter();
+            let members = members
+                .map(|(name, value)| format!("{}: {}", Value::String(name.clone()), spaced(value)));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(spaced).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// All accounts and roles, as of one version of the dictionary. They never change: an account
+/// statement makes others.
+#[derive(Debug, Default)]
+pub struct Users {
+    /// By name and host.
+    accounts: Vec<Arc<Account>>,
+    /// What they were made of.
+    records: Vec<(Vec<u8>, Vec<u8>)>,
+}
 
 impl Users {
-    /// Those in a dictionary.
+    /// Those in a dictionary. A record that cannot be read is a mistake, and its account is not
+    /// there.
     #[must_use]
-    pub fn new(dictionary: Arc<Dictionary>) -> Users {
-        Users(dictionary)
+    pub fn new(dictionary: &Dictionary) -> Users {
+        let records = dictionary.records(PREFIX);
+        let records = records.map(|(key, value)| (key.to_vec(), value.to_vec()));
+        let records: Vec<_> = records.collect();
+        let accounts = records.iter();
+        let accounts = accounts.filter_map(|(key, value)| Account::decode(key, value));
+        Users {
+            accounts: accounts.map(Arc::new).collect(),
+            records,
+        }
+    }
+    /// Whether a dictionary has the same.
+    #[must_use]
+    pub fn are_those_of(&self, dictionary: &Dictionary) -> bool {
+        let own = self.records.iter();
+        let own = own.map(|(key, value)| (key.as_slice(), value.as_slice()));
+        own.eq(dictionary.records(PREFIX))
     }
     /// All of them, by name and host.
     #[must_use]
-    pub fn list(&self) -> Vec<Account> {
-        let records = self.0.records(PREFIX);
-        records
-            .filter_map(|(key, value)| Account::decode(key, value))
-            .collect()
+    pub fn list(&self) -> &[Arc<Account>] {
+        &self.accounts
     }
     /// The account of this very name and host pattern.
     #[must_use]
-    pub fn get(&self, user: &str, host: &str) -> Option<Account> {
-        let key = Account::key(user, host);
-        self.0
-            .record(&key)
-            .and_then(|value| Account::decode(&key, value))
+    pub fn get(&self, user: &str, host: &str) -> Option<&Arc<Account>> {
+        self.accounts.iter().find(|account| account.is(user, host))
     }
     /// The account that a client logs in as, by the user name it gives and the names and
     /// addresses of where it comes from.
     #[must_use]
-    pub fn find(&self, user: &str, hosts: &[&str]) -> Option<Account> {
-        let fits = |account: &Account| {
+    pub fn find(&self, user: &str, hosts: &[&str]) -> Option<&Arc<Account>> {
+        let fits = |account: &&Arc<Account>| {
             (account.user == user || account.user.is_empty())
                 && hosts.iter().any(|host| account.takes(host))
         };
-        self.list()
-            .into_iter()
-            .filter(fits)
-            .max_by_key(Account::rank)
+        let fitting = self.accounts.iter().filter(fits);
+        fitting.max_by_key(|account| account.rank())
+    }
+    /// An account with roles, and the roles that were granted to these.
+    #[must_use]
+    pub fn with_roles(
+        &self,
+        account: &Arc<Account>,
+        roles: &[(String, String)],
+    ) -> Vec<Arc<Account>> {
+        let mut members = vec![Arc::clone(account)];
+        let mut todo = roles.to_vec();
+        while let Some((user, host)) = todo.pop() {
+            let is_new = !members.iter().any(|member| member.is(&user, &host));
+            if is_new && let Some(role) = self.get(&user, &host) {
+                let further = role.grants.roles.iter();
+                todo.extend(further.map(|role| (role.user.clone(), role.host.clone())));
+                members.push(Arc::clone(role));
+            }
+        }
+        members
     }
 }
 
 /// A schema change that stores and removes accounts.
-#[must_use]
-pub fn change(put: &[Account], remove: &[Account]) -> SchemaChange<'static> {
-    let removed = remove
-        .iter()
-        .map(|account| (Account::key(&account.user, &account.host), None));
+///
+/// # Errors
+/// An account cannot be written as JSON.
+pub fn change(put: &[Account], remove: &[Account]) -> Result<SchemaChange<'static>, SqlError> {
+    let removed = remove.iter();
+    let removed = removed.map(|account| Ok((Account::key(&account.user, &account.host), None)));
     let stored = put.iter().map(|account| {
-        (
-            Account::key(&account.user, &account.host),
-            Some(account.encode()),
-        )
+        let key = Account::key(&account.user, &account.host);
+        Ok((key, Some(account.encode()?)))
     });
-    SchemaChange::Records(removed.chain(stored).collect())
+    let records: Result<_, SqlError> = removed.chain(stored).collect();
+    Ok(SchemaChange::Records(records?))
 }
 
 /// Gives a new data directory its first account, root@localhost without a password. Returns
@@ -325,16 +386,11 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
         return Ok(false);
     }
     let root = Account {
-        user: "root".into(),
-        host: "localhost".into(),
-        plugin: CACHING_SHA2.into(),
-        authentication: String::new(),
-        requirement: Requirement::None,
-        all: true,
-        grant_option: true,
+        grants: Grants::everything(true),
+        ..Account::new("root", "localhost")
     };
     let records = vec![
-        (Account::key(&root.user, &root.host), Some(root.encode())),
+        (Account::key(&root.user, &root.host), Some(root.encode()?)),
         (MADE.to_vec(), Some(Vec::new())),
     ];
     let statement = DdlStatement {
@@ -360,15 +416,7 @@ mod tests {
     use super::*;
 
     fn account(user: &str, host: &str) -> Account {
-        Account {
-            user: user.into(),
-            host: host.into(),
-            plugin: NATIVE.into(),
-            authentication: "*AB".into(),
-            requirement: Requirement::None,
-            all: true,
-            grant_option: false,
-        }
+        Account::new(user, host)
     }
 
     #[test]
@@ -388,14 +436,35 @@ mod tests {
         ] {
             let one = Account {
                 requirement,
+                locked: true,
+                grants: Grants::everything(false),
                 ..account("a", "%")
             };
             assert_eq!(
-                Account::decode(&Account::key("a", "%"), &one.encode()),
+                Account::decode(&Account::key("a", "%"), &one.encode().unwrap()),
                 Some(one)
             );
         }
         assert_eq!(Account::decode(b"user/a\0%", b"\x05\x00ab"), None);
+    }
+
+    #[test]
+    fn records_of_the_first_version_are_read() {
+        let key = Account::key("a", "%");
+        let mut value = b"\x15\0mysql_native_password\x03\0*AB".to_vec();
+        value.push(ALL | SPECIFIED);
+        value.extend_from_slice(b"\x01\x02\0/C\0\0\0\x01\0\0");
+        let read = Account::decode(&key, &value).unwrap();
+        assert_eq!(read.plugin, NATIVE);
+        assert_eq!(read.authentication, "*AB");
+        assert_eq!(read.requirement.to_string(), "SUBJECT '/C' CIPHER ''");
+        assert_eq!(read.grants, Grants::everything(false));
+        let length = value.len() - 11;
+        value.truncate(length);
+        *value.last_mut().unwrap() = SSL;
+        let read = Account::decode(&key, &value).unwrap();
+        assert_eq!(read.requirement, Requirement::Ssl);
+        assert_eq!(read.grants, Grants::default());
     }
 
     #[test]

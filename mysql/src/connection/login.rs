@@ -281,6 +281,10 @@ impl<B: Backend> Connection<B> {
         if !right || !met {
             return Err(self.denied(login));
         }
+        if login.account.as_ref().is_some_and(|account| account.locked) {
+            let (user, host) = (&login.request.user, self.peer.host());
+            return Err(End::Error(SqlError::account_locked(user, host)));
+        }
         if !self.stream.is_private() && self.shared.backend.requires_secure_transport() {
             return Err(End::Error(SqlError::secure_transport_required()));
         }

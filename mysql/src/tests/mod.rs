@@ -196,6 +196,7 @@ impl Backend for Canned {
             plugin: plugin.into(),
             authentication_string,
             requirement: Requirement::default(),
+            locked: false,
         })
     }
     fn open(&self, _: Arrival) -> Result<CannedSession, SqlError> {

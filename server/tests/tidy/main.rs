@@ -41,7 +41,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
         "sql",
         &[
             &["error", "output", "password", "room", "status"],
-            &["text"],
+            &["privileges", "text"],
             &[
                 "collations",
                 "interrupt",
@@ -53,7 +53,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "users",
                 "warnings",
             ],
-            &["command", "expr"],
+            &["command", "expr", "rights"],
             &["data_type"],
             &["parse"],
             &["variables"],

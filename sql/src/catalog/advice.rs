@@ -3,6 +3,7 @@
 use super::{Rows, number, text};
 use crate::{
     advice::{Finding, IDLE_US_MIN, Subject, Times, What, digest},
+    privileges::needed,
     state::State,
 };
 use cohort_engine::types::Value;
@@ -12,8 +13,8 @@ use std::sync::Arc;
 pub(super) fn rows(session: &State) -> Rows {
     let mut findings = idle_now(session);
     findings.extend(session.instance.advice.list());
-    let visible =
-        |finding: &Finding| session.privileged || finding.subject.who == session.user_at_host;
+    let sees_all = session.rights.has_any(needed::PROCESS);
+    let visible = |finding: &Finding| sees_all || finding.subject.who == session.user_at_host;
     findings
         .into_iter()
         .filter(visible)

@@ -181,12 +181,80 @@ pub(super) const VIEWS: &str = "\
     VIEW_DEFINITION text, CHECK_OPTION varchar(8)=, IS_UPDATABLE varchar(3)=, DEFINER varchar(288)=, \
     SECURITY_TYPE varchar(7)=, CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION varchar(64)!";
 
+pub(super) const APPLICABLE_ROLES: &str = "\
+    USER varchar(97), HOST varchar(256), GRANTEE varchar(97), GRANTEE_HOST varchar(256), \
+    ROLE_NAME varchar(255), ROLE_HOST varchar(256), IS_GRANTABLE varchar(3)!, IS_DEFAULT \
+    varchar(3), IS_MANDATORY varchar(3)!";
+
+pub(super) const ENABLED_ROLES: &str = "\
+    ROLE_NAME varchar(255), ROLE_HOST varchar(255), IS_DEFAULT varchar(3), IS_MANDATORY \
+    varchar(3)!";
+
+pub(super) const ROLE_COLUMN_GRANTS: &str = "\
+    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)!, GRANTEE_HOST char(255)!, \
+    TABLE_CATALOG varchar(3)!, TABLE_SCHEMA char(64)!, TABLE_NAME char(64)!, COLUMN_NAME \
+    char(64)!, PRIVILEGE_TYPE varchar(32)!, IS_GRANTABLE varchar(3)!";
+
+pub(super) const ROLE_TABLE_GRANTS: &str = "\
+    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)!, GRANTEE_HOST char(255)!, \
+    TABLE_CATALOG varchar(3)!, TABLE_SCHEMA char(64)!, TABLE_NAME char(64)!, PRIVILEGE_TYPE \
+    varchar(128)!, IS_GRANTABLE varchar(3)!";
+
+pub(super) const USER_ATTRIBUTES: &str = "\
+    USER char(32)!, HOST char(255)!, ATTRIBUTE text";
+
+pub(super) const MYSQL_COLUMNS_PRIV: &str = "\
+    Host char(255)!, Db char(64)=!, User char(32)=!, Table_name char(64)=!, Column_name \
+    char(64)=!, Timestamp timestamp, Column_priv varchar(32)!";
+
+pub(super) const MYSQL_DB: &str = "\
+    Host char(255)!, Db char(64)=!, User char(32)=!, Select_priv varchar(1)!, Insert_priv \
+    varchar(1)!, Update_priv varchar(1)!, Delete_priv varchar(1)!, Create_priv varchar(1)!, \
+    Drop_priv varchar(1)!, Grant_priv varchar(1)!, References_priv varchar(1)!, Index_priv \
+    varchar(1)!, Alter_priv varchar(1)!, Create_tmp_table_priv varchar(1)!, Lock_tables_priv \
+    varchar(1)!, Create_view_priv varchar(1)!, Show_view_priv varchar(1)!, Create_routine_priv \
+    varchar(1)!, Alter_routine_priv varchar(1)!, Execute_priv varchar(1)!, Event_priv \
+    varchar(1)!, Trigger_priv varchar(1)!";
+
+pub(super) const MYSQL_DEFAULT_ROLES: &str = "\
+    HOST char(255)!, USER char(32)=!, DEFAULT_ROLE_HOST char(255)!, DEFAULT_ROLE_USER char(32)=!";
+
+pub(super) const MYSQL_GLOBAL_GRANTS: &str = "\
+    USER char(32)=!, HOST char(255)!, PRIV char(32)!, WITH_GRANT_OPTION varchar(1)!";
+
+pub(super) const MYSQL_PROCS_PRIV: &str = "\
+    Host char(255)!, Db char(64)=!, User char(32)=!, Routine_name char(64)!, Routine_type \
+    varchar(9)=!, Grantor varchar(288)=!, Proc_priv varchar(32)!, Timestamp timestamp";
+
+pub(super) const MYSQL_PROXIES_PRIV: &str = "\
+    Host char(255)!, User char(32)=!, Proxied_host char(255)!, Proxied_user char(32)=!, \
+    With_grant smallint!, Grantor varchar(288)=!, Timestamp timestamp";
+
+pub(super) const MYSQL_ROLE_EDGES: &str = "\
+    FROM_HOST char(255)!, FROM_USER char(32)=!, TO_HOST char(255)!, TO_USER char(32)=!, \
+    WITH_ADMIN_OPTION varchar(1)!";
+
+pub(super) const MYSQL_TABLES_PRIV: &str = "\
+    Host char(255)!, Db char(64)=!, User char(32)=!, Table_name char(64)=!, Grantor \
+    varchar(288)=!, Timestamp timestamp, Table_priv varchar(128)!, Column_priv varchar(32)!";
+
 pub(super) const MYSQL_USER: &str = "\
-    Host char(255)!, User char(32)!, Select_priv varchar(1)!, Insert_priv varchar(1)!, Update_priv \
-    varchar(1)!, Delete_priv varchar(1)!, Create_priv varchar(1)!, Drop_priv varchar(1)!, Grant_priv \
-    varchar(1)!, Super_priv varchar(1)!, ssl_type varchar(9)!, ssl_cipher text!, \
-    x509_issuer text!, x509_subject text!, plugin char(64)!, authentication_string text, \
-    password_expired varchar(1)!, account_locked varchar(1)!";
+    Host char(255)!, User char(32)=!, Select_priv varchar(1)!, Insert_priv varchar(1)!, \
+    Update_priv varchar(1)!, Delete_priv varchar(1)!, Create_priv varchar(1)!, Drop_priv \
+    varchar(1)!, Reload_priv varchar(1)!, Shutdown_priv varchar(1)!, Process_priv varchar(1)!, \
+    File_priv varchar(1)!, Grant_priv varchar(1)!, References_priv varchar(1)!, Index_priv \
+    varchar(1)!, Alter_priv varchar(1)!, Show_db_priv varchar(1)!, Super_priv varchar(1)!, \
+    Create_tmp_table_priv varchar(1)!, Lock_tables_priv varchar(1)!, Execute_priv varchar(1)!, \
+    Repl_slave_priv varchar(1)!, Repl_client_priv varchar(1)!, Create_view_priv varchar(1)!, \
+    Show_view_priv varchar(1)!, Create_routine_priv varchar(1)!, Alter_routine_priv varchar(1)!, \
+    Create_user_priv varchar(1)!, Event_priv varchar(1)!, Trigger_priv varchar(1)!, \
+    Create_tablespace_priv varchar(1)!, ssl_type varchar(9)!, ssl_cipher text!, x509_issuer \
+    text!, x509_subject text!, max_questions int+!, max_updates int+!, max_connections int+!, \
+    max_user_connections int+!, plugin char(64)=!, authentication_string text=, password_expired \
+    varchar(1)!, password_last_changed timestamp, password_lifetime smallint+, account_locked \
+    varchar(1)!, Create_role_priv varchar(1)!, Drop_role_priv varchar(1)!, Password_reuse_history \
+    smallint+, Password_reuse_time smallint+, Password_require_current varchar(1), \
+    User_attributes text";
 
 pub(super) const PS_DATA_LOCK_WAITS: &str = "\
     ENGINE varchar(32)!, REQUESTING_ENGINE_LOCK_ID varchar(128)!, REQUESTING_ENGINE_TRANSACTION_ID \

@@ -1,6 +1,7 @@
 //! The tables that are computed when they are read: information_schema, performance_schema and
 //! parts of mysql.
 
+mod accounts;
 mod advice;
 mod definitions;
 mod mariadb;
@@ -105,7 +106,19 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 66] = [
+const ENTRIES: [Entry; 80] = [
+    (
+        INFORMATION,
+        "ADMINISTRABLE_ROLE_AUTHORIZATIONS",
+        def::APPLICABLE_ROLES,
+        accounts::administrable_roles,
+    ),
+    (
+        INFORMATION,
+        "APPLICABLE_ROLES",
+        def::APPLICABLE_ROLES,
+        accounts::applicable_roles,
+    ),
     (
         INFORMATION,
         "CHARACTER_SETS",
@@ -153,7 +166,13 @@ const ENTRIES: [Entry; 66] = [
         INFORMATION,
         "COLUMN_PRIVILEGES",
         def::COLUMN_PRIVILEGES,
-        nothing,
+        accounts::column_privileges,
+    ),
+    (
+        INFORMATION,
+        "ENABLED_ROLES",
+        def::ENABLED_ROLES,
+        accounts::enabled_roles,
     ),
     (INFORMATION, "ENGINES", def::ENGINES, server::engines),
     (INFORMATION, "EVENTS", def::EVENTS, nothing),
@@ -198,13 +217,25 @@ const ENTRIES: [Entry; 66] = [
         def::REFERENTIAL_CONSTRAINTS,
         objects::referential_constraints,
     ),
+    (
+        INFORMATION,
+        "ROLE_COLUMN_GRANTS",
+        def::ROLE_COLUMN_GRANTS,
+        accounts::role_column_grants,
+    ),
+    (
+        INFORMATION,
+        "ROLE_TABLE_GRANTS",
+        def::ROLE_TABLE_GRANTS,
+        accounts::role_table_grants,
+    ),
     (INFORMATION, "ROUTINES", def::ROUTINES, nothing),
     (INFORMATION, "SCHEMATA", def::SCHEMATA, objects::schemata),
     (
         INFORMATION,
         "SCHEMA_PRIVILEGES",
         def::SCHEMA_PRIVILEGES,
-        nothing,
+        accounts::schema_privileges,
     ),
     (
         INFORMATION,
@@ -241,7 +272,7 @@ const ENTRIES: [Entry; 66] = [
         INFORMATION,
         "TABLE_PRIVILEGES",
         def::TABLE_PRIVILEGES,
-        nothing,
+        accounts::table_privileges,
     ),
     (
         INFORMATION,
@@ -270,9 +301,15 @@ const ENTRIES: [Entry; 66] = [
     (INFORMATION, "TRIGGERS", def::TRIGGERS, nothing),
     (
         INFORMATION,
+        "USER_ATTRIBUTES",
+        def::USER_ATTRIBUTES,
+        accounts::user_attributes,
+    ),
+    (
+        INFORMATION,
         "USER_PRIVILEGES",
         def::USER_PRIVILEGES,
-        server::user_privileges,
+        accounts::user_privileges,
     ),
     (INFORMATION, "VIEWS", def::VIEWS, views::rows),
     (
@@ -287,7 +324,40 @@ const ENTRIES: [Entry; 66] = [
         def::VIEW_TABLE_USAGE,
         views::usage,
     ),
-    ("mysql", "user", def::MYSQL_USER, server::users),
+    (
+        "mysql",
+        "columns_priv",
+        def::MYSQL_COLUMNS_PRIV,
+        accounts::column_grants,
+    ),
+    ("mysql", "db", def::MYSQL_DB, accounts::databases),
+    (
+        "mysql",
+        "default_roles",
+        def::MYSQL_DEFAULT_ROLES,
+        accounts::default_roles,
+    ),
+    (
+        "mysql",
+        "global_grants",
+        def::MYSQL_GLOBAL_GRANTS,
+        accounts::global_grants,
+    ),
+    ("mysql", "procs_priv", def::MYSQL_PROCS_PRIV, nothing),
+    ("mysql", "proxies_priv", def::MYSQL_PROXIES_PRIV, nothing),
+    (
+        "mysql",
+        "role_edges",
+        def::MYSQL_ROLE_EDGES,
+        accounts::role_edges,
+    ),
+    (
+        "mysql",
+        "tables_priv",
+        def::MYSQL_TABLES_PRIV,
+        accounts::table_grants,
+    ),
+    ("mysql", "user", def::MYSQL_USER, accounts::users),
     (
         PERFORMANCE,
         "data_locks",

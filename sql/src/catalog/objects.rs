@@ -39,14 +39,13 @@ pub(crate) fn visible_tables(session: &State) -> Vec<(Arc<Table>, TableKind)> {
         .iter()
         .map(|table| (Arc::clone(&table.definition), TableKind::System));
     let mut tables: Vec<(Arc<Table>, TableKind)> = virtual_tables.collect();
-    if session.privileged {
-        let dictionary = session.instance.engine.dictionary();
-        for database in dictionary.databases() {
-            let stored = dictionary
-                .tables(&database.name)
-                .map(|table| (Arc::clone(table), TableKind::Base));
-            tables.extend(stored);
-        }
+    let dictionary = session.instance.engine.dictionary();
+    for database in dictionary.databases() {
+        let stored = dictionary
+            .tables(&database.name)
+            .filter(|table| session.rights.sees_table(&table.database, &table.name))
+            .map(|table| (Arc::clone(table), TableKind::Base));
+        tables.extend(stored);
     }
     tables
 }
@@ -74,14 +73,11 @@ pub(crate) fn databases(session: &State, dictionary: &Dictionary) -> Vec<(String
     let fixed = VIRTUAL_DATABASES
         .iter()
         .map(|name| ((*name).into(), super::collation_of(name)));
-    let mut databases: Vec<(String, Collation)> = fixed.collect();
-    if session.privileged {
-        databases.extend(
-            dictionary
-                .databases()
-                .map(|d| (d.name.clone(), d.collation)),
-        );
-    }
+    let stored = dictionary
+        .databases()
+        .map(|d| (d.name.clone(), d.collation));
+    let mut databases: Vec<(String, Collation)> = fixed.chain(stored).collect();
+    databases.retain(|(name, _)| session.rights.sees_database(name));
     databases.sort_by(|a, b| a.0.cmp(&b.0));
     databases
 }
@@ -197,7 +193,7 @@ pub(super) fn columns(session: &State) -> Rows {
     let mut rows = Rows::new();
     for (table, _) in tables_and_views(session, |_| true) {
         for position in 0..table.named_columns().len() {
-            rows.extend(column_row(&table, position));
+            rows.extend(column_row(session, &table, position));
         }
     }
     rows
@@ -378,9 +374,10 @@ fn data_type(column: &Column) -> String {
         .to_string()
 }
 
-/// A row of information_schema.COLUMNS.
-pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
+/// A row of information_schema.COLUMNS; none of a column on which the session has no privilege.
+pub(crate) fn column_row(session: &State, table: &Table, position: usize) -> Option<Vec<Value>> {
     let column = table.columns.get(position)?;
+    let privileges = super::accounts::on_column(session, table, &column.name)?;
     let lengths = lengths(column);
     let (precision, scale) = digits(column);
     let has_charset = column.has_charset() && !column.collation.is_binary();
@@ -408,7 +405,7 @@ pub(crate) fn column_row(table: &Table, position: usize) -> Option<Vec<Value>> {
         text(column.type_text()),
         text(column_key(table, position)),
         text(column_extra(column)),
-        text("select,insert,update,references"),
+        privileges,
         text(&column.comment),
         text(
             column

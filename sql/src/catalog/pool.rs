@@ -3,12 +3,18 @@
 //! nothing to stall, so those columns are constant.
 
 use super::{Rows, number, text};
-use crate::state::{Group, Pool, State, WaitClass};
+use crate::{
+    privileges::needed,
+    state::{Group, Pool, State, WaitClass},
+};
 use cohort_engine::types::Value;
 
 /// The scheduler, for those who may see everybody's connections.
 fn pool(session: &State) -> Option<&dyn Pool> {
-    session.instance.pool().filter(|_| session.privileged)
+    session
+        .instance
+        .pool()
+        .filter(|_| session.rights.has_any(needed::PROCESS))
 }
 
 /// A number of a column that has a sign.

@@ -11,7 +11,7 @@ use cohort_engine::types::{DateTime, Value};
 /// The status of the replica, for who may see it.
 fn status(session: &State) -> Option<ReplicaStatus> {
     let replication = session.instance.replication().ok()?;
-    replication.status().filter(|_| session.privileged)
+    replication.status()
 }
 
 /// One row, if this is a replica.

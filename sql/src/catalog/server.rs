@@ -1,10 +1,10 @@
 //! What the server is doing, as information_schema and performance_schema show it.
 
-use super::{Rows, number, status, text, yes_no};
+use super::{Rows, number, status, text};
 use crate::{
     command::reserved,
+    privileges::needed,
     state::{Entry, Pool, State},
-    users::{Requirement, Specified},
     variables::{self, Scope, Variable},
 };
 use cohort_engine::{
@@ -87,7 +87,7 @@ pub(super) fn performance_process_list(session: &State) -> Rows {
 
 /// What the clients of the sessions that one may see say of themselves.
 pub(super) fn connect_attributes(session: &State) -> Rows {
-    attributes(session, session.privileged)
+    attributes(session, true)
 }
 
 /// Those of one's own account.
@@ -122,10 +122,11 @@ const FOLLOWING: &str = "Source has sent all binlog to replica; waiting for more
 pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
     let now = session.instance.env().wall_micros();
     let waits = Waits::of(session);
+    let sees_all = session.rights.has_any(needed::PROCESS);
     let mut rows = Rows::new();
     for entry in session.instance.sessions.list() {
         let activity = entry.activity.lock().clone();
-        if !session.privileged && activity.user != session.who.user {
+        if !sees_all && activity.user != session.who.user {
             continue;
         }
         let seconds = now.saturating_sub(activity.since_micros) / 1_000_000;
@@ -229,7 +230,7 @@ fn moment(session: &State, micros: u64) -> Value {
 }
 
 pub(super) fn transactions(session: &State) -> Rows {
-    if !session.privileged {
+    if !session.rights.has_any(needed::PROCESS) {
         return Rows::new();
     }
     let engine = &session.instance.engine;
@@ -280,7 +281,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 pub(super) fn xa_prepared(session: &State) -> Rows {
-    if !session.privileged {
+    if !session.rights.has_any(needed::XA_RECOVER_ADMIN) {
         return Rows::new();
     }
     let engine = &session.instance.engine;
@@ -302,9 +303,6 @@ pub(super) fn xa_prepared(session: &State) -> Rows {
 }
 
 pub(super) fn data_locks(session: &State) -> Rows {
-    if !session.privileged {
-        return Rows::new();
-    }
     let dictionary = session.instance.engine.dictionary();
     let all = dictionary
         .databases()
@@ -445,78 +443,6 @@ pub(super) fn fsync_histogram(session: &State) -> Rows {
         ]
     };
     buckets.map(row).collect()
-}
-
-pub(super) fn users(session: &State) -> Rows {
-    if !session.privileged {
-        return Rows::new();
-    }
-    let row = |account: crate::users::Account| {
-        let flag = |on: bool| text(if on { "Y" } else { "N" });
-        let mut row = vec![text(&account.host), text(&account.user)];
-        row.extend((0..6).map(|_| flag(account.all)));
-        row.extend([flag(account.grant_option), flag(account.all)]);
-        row.extend(required(&account.requirement));
-        row.extend([
-            text(&account.plugin),
-            text(&account.authentication),
-            flag(false),
-            flag(false),
-        ]);
-        row
-    };
-    session
-        .instance
-        .users()
-        .list()
-        .into_iter()
-        .map(row)
-        .collect()
-}
-
-/// What mysql.user says of REQUIRE: the type, cipher, issuer and subject.
-fn required(requirement: &Requirement) -> [Value; 4] {
-    let (kind, specified) = match requirement {
-        Requirement::None => ("", None),
-        Requirement::Ssl => ("ANY", None),
-        Requirement::X509 => ("X509", None),
-        Requirement::Specified(specified) => ("SPECIFIED", Some(specified)),
-    };
-    let of = |tell: fn(&Specified) -> &Option<String>| {
-        let told = specified.and_then(|specified| tell(specified).as_deref());
-        text(told.unwrap_or_default())
-    };
-    [
-        text(kind),
-        of(|specified| &specified.cipher),
-        of(|specified| &specified.issuer),
-        of(|specified| &specified.subject),
-    ]
-}
-
-pub(super) fn user_privileges(session: &State) -> Rows {
-    let mut rows = Rows::new();
-    for account in session.instance.users().list() {
-        let mine = (&account.user, &account.host) == (&session.account.0, &session.account.1);
-        if !session.privileged && !mine {
-            continue;
-        }
-        let grantee = format!("'{}'@'{}'", account.user, account.host);
-        let privileges: &[&str] = if account.all {
-            &crate::users::PRIVILEGES
-        } else {
-            &["USAGE"]
-        };
-        for privilege in privileges {
-            rows.push(vec![
-                text(&grantee),
-                text("def"),
-                text(privilege),
-                yes_no(account.grant_option),
-            ]);
-        }
-    }
-    rows
 }
 
 fn pairs(pairs: Vec<(String, String)>) -> Rows {

@@ -16,12 +16,10 @@ use std::sync::Arc;
 
 /// All views that the session may see, by database and name.
 pub(crate) fn visible<'d>(session: &State, dictionary: &'d Dictionary) -> Vec<&'d Arc<View>> {
-    if !session.privileged {
-        return Vec::new();
-    }
     let databases = dictionary.databases();
     databases
         .flat_map(|database| dictionary.views(&database.name))
+        .filter(|view| session.rights.sees_table(&view.database, &view.name))
         .collect()
 }
 

@@ -1,6 +1,9 @@
 //! The parser of statements about users and their privileges.
 
-use super::{AccountOptions, Authentication, Command, Cursor, Parsed, UserName, UserSpec};
+use super::{
+    AccountOptions, AccountStatement, Attributes, Authentication, Cursor, Parsed, UserName,
+    UserSpec, grant,
+};
 use crate::{
     error::SqlError,
     lexer::{self, Kind},
@@ -11,39 +14,42 @@ use crate::{
 const SPECIFIED_MAX: usize = 4096;
 
 /// A statement about users, if it is one.
-pub(super) fn account(c: &mut Cursor) -> Parsed<Option<Command>> {
+pub(super) fn account(c: &mut Cursor) -> Parsed<Option<AccountStatement>> {
     let command = if c.eat_all(&["CREATE", "USER"]) {
         let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
-        Command::CreateUser {
+        AccountStatement::CreateUser {
             if_not_exists,
             users: c.list(spec)?,
             options: options(c)?,
         }
     } else if c.eat_all(&["ALTER", "USER"]) {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
-        Command::AlterUser {
+        AccountStatement::AlterUser {
             if_exists,
-            users: c.list(spec)?,
+            users: match is_call_of_user(c) {
+                true => vec![own(c)?],
+                false => c.list(spec)?,
+            },
             options: options(c)?,
         }
     } else if c.eat_all(&["DROP", "USER"]) {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
-        Command::DropUser {
+        AccountStatement::DropUser {
             if_exists,
             users: c.list(user)?,
         }
     } else if c.eat_all(&["RENAME", "USER"]) {
-        Command::RenameUser(c.list(|c| {
+        AccountStatement::RenameUser(c.list(|c| {
             let from = user(c)?;
             c.expect("TO")?;
             Ok((from, user(c)?))
         })?)
     } else if c.eat("GRANT") {
-        grant(c)?
+        grant::grant(c)?
     } else if c.eat("REVOKE") {
-        revoke(c)?
+        grant::revoke(c)?
     } else {
-        return Ok(None);
+        return grant::role(c);
     };
     Ok(Some(command))
 }
@@ -83,6 +89,30 @@ pub fn user(c: &mut Cursor) -> Parsed<UserName> {
         user,
         host: host.to_ascii_lowercase(),
         current: false,
+    })
+}
+
+/// Steps over `USER(`, if it is here.
+fn is_call_of_user(c: &mut Cursor) -> bool {
+    let place = c.place();
+    let found = c.eat("USER") && c.eat_symbol("(");
+    if !found {
+        c.go_back(place);
+    }
+    found
+}
+
+/// Behind ALTER USER USER(: how the session's own account proves who it is.
+fn own(c: &mut Cursor) -> Parsed<UserSpec> {
+    c.expect_symbol(")")?;
+    c.expect("IDENTIFIED")?;
+    Ok(UserSpec {
+        name: UserName {
+            user: String::new(),
+            host: String::new(),
+            current: true,
+        },
+        authentication: Some(identified(c)?),
     })
 }
 
@@ -170,45 +200,49 @@ fn requirement(c: &mut Cursor) -> Parsed<Option<Requirement>> {
     }
 }
 
-/// Options of an account. Of most only those that ask for nothing are accepted.
+/// Options of an account, in MySQL's order: REQUIRE, what is about the password and ACCOUNT, and
+/// COMMENT or ATTRIBUTE. Of those about the password only what asks for nothing is accepted.
 fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
-    let options = AccountOptions {
-        requirement: requirement(c)?,
-    };
+    let mut options = AccountOptions::default();
+    if c.eat_all(&["DEFAULT", "ROLE"]) {
+        options.default_roles = Some(grant::default_roles(c)?);
+    }
+    options.requirement = requirement(c)?;
     let harmless: [&[&str]; 5] = [
         &["PASSWORD", "EXPIRE", "NEVER"],
         &["PASSWORD", "EXPIRE", "DEFAULT"],
         &["PASSWORD", "HISTORY", "DEFAULT"],
         &["PASSWORD", "REUSE", "INTERVAL", "DEFAULT"],
-        &["ACCOUNT", "UNLOCK"],
+        &["PASSWORD", "REQUIRE", "CURRENT", "DEFAULT"],
     ];
-    while !c.at_end() {
-        if c.eat_all(&["PASSWORD", "REQUIRE", "CURRENT", "DEFAULT"]) {
-            continue;
+    loop {
+        if c.eat_all(&["ACCOUNT", "LOCK"]) {
+            options.locked = Some(true);
+        } else if c.eat_all(&["ACCOUNT", "UNLOCK"]) {
+            options.locked = Some(false);
+        } else if !harmless.iter().any(|words| c.eat_all(words)) {
+            break;
         }
-        if harmless.iter().any(|words| c.eat_all(words)) {
-            continue;
-        }
-        let known = [
-            "WITH",
-            "PASSWORD",
-            "ACCOUNT",
-            "FAILED_LOGIN_ATTEMPTS",
-            "PASSWORD_LOCK_TIME",
-            "COMMENT",
-            "ATTRIBUTE",
-            "DEFAULT",
-        ];
-        if known.iter().any(|word| c.is(word)) {
-            return Err(SqlError::not_supported("account options"));
-        }
-        return Err(c.error());
+    }
+    if c.eat("COMMENT") {
+        options.attributes = Some(Attributes::Comment(c.string()?));
+    } else if c.eat("ATTRIBUTE") {
+        options.attributes = Some(Attributes::Object(c.string()?));
+    }
+    let known = [
+        "WITH",
+        "PASSWORD",
+        "FAILED_LOGIN_ATTEMPTS",
+        "PASSWORD_LOCK_TIME",
+    ];
+    if known.iter().any(|word| c.is(word)) {
+        return Err(SqlError::not_supported("account options"));
     }
     Ok(options)
 }
 
 /// SET PASSWORD [FOR user] = 'password'
-pub(super) fn set_password(c: &mut Cursor) -> Parsed<Command> {
+pub(super) fn set_password(c: &mut Cursor) -> Parsed<AccountStatement> {
     let user = if c.eat("FOR") { Some(user(c)?) } else { None };
     c.expect_symbol("=")?;
     let password = c.string()?;
@@ -217,60 +251,7 @@ pub(super) fn set_password(c: &mut Cursor) -> Parsed<Command> {
             "REPLACE or RETAIN CURRENT PASSWORD",
         ));
     }
-    Ok(Command::SetPassword { user, password })
-}
-
-fn only_everything() -> SqlError {
-    SqlError::not_supported("privileges other than ALL ON *.*")
-}
-
-fn grant(c: &mut Cursor) -> Parsed<Command> {
-    let usage = c.eat("USAGE");
-    if !usage && !c.eat("ALL") {
-        return Err(only_everything());
-    }
-    c.eat("PRIVILEGES");
-    if !c.eat("ON") {
-        return Err(only_everything());
-    }
-    everywhere(c)?;
-    c.expect("TO")?;
-    let users = c.list(user)?;
-    if c.is("IDENTIFIED") {
-        return Err(c.error());
-    }
-    let grant_option = c.eat_all(&["WITH", "GRANT", "OPTION"]);
-    Ok(Command::Grant {
-        users,
-        grant_option,
-        usage,
-    })
-}
-
-fn revoke(c: &mut Cursor) -> Parsed<Command> {
-    c.eat_all(&["IF", "EXISTS"]);
-    if !c.eat("ALL") {
-        return Err(only_everything());
-    }
-    c.eat("PRIVILEGES");
-    if c.eat_symbol(",") {
-        c.expect("GRANT")?;
-        c.expect("OPTION")?;
-    } else {
-        c.expect("ON")?;
-        everywhere(c)?;
-    }
-    c.expect("FROM")?;
-    Ok(Command::Revoke(c.list(user)?))
-}
-
-/// `*.*`
-fn everywhere(c: &mut Cursor) -> Parsed<()> {
-    if c.eat_symbol("*") && c.eat_symbol(".") && c.eat_symbol("*") {
-        Ok(())
-    } else {
-        Err(only_everything())
-    }
+    Ok(AccountStatement::SetPassword { user, password })
 }
 
 #[cfg(test)]
@@ -284,7 +265,7 @@ mod tests {
             let sql = format!("CREATE USER u IDENTIFIED WITH p AS {text}");
             let mut cursor = Cursor::new(sql.as_bytes(), Mode::default());
             match account(&mut cursor) {
-                Ok(Some(Command::CreateUser { users, .. })) => {
+                Ok(Some(AccountStatement::CreateUser { users, .. })) => {
                     let first = users.into_iter().next();
                     let stored = first.and_then(|user| user.authentication?.stored);
                     Ok(stored.expect("what is stored"))

@@ -1,7 +1,8 @@
 //! What holds of each statement before it runs: one row for each, in one place, so that a new
 //! statement cannot be forgotten in one of five lists.
 
-use super::{Command, Purge, Replication, Show, TableAdmin};
+use super::{AccountStatement, Command, Purge, Replication, Show, TableAdmin};
+use crate::privileges::{AnyOf, Privilege, needed};
 
 /// What a session has to know of a command before it runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,9 @@ pub struct Facts {
     /// PREPARE takes it; 1295 otherwise.
     pub preparable: bool,
     /// The privilege that it needs, whatever it is asked to do; 1227 without it.
-    pub privilege: Option<&'static str>,
+    pub privilege: Option<AnyOf>,
+    /// This one on the database mysql is as good: that to write its tables.
+    pub on_mysql: Option<Privilege>,
 }
 
 impl Facts {
@@ -27,6 +30,7 @@ impl Facts {
             changes: false,
             preparable: true,
             privilege: None,
+            on_mysql: None,
         }
     }
     const fn commits(self) -> Facts {
@@ -44,9 +48,15 @@ impl Facts {
             ..self
         }
     }
-    const fn needs(self, privilege: &'static str) -> Facts {
+    const fn needs(self, privilege: AnyOf) -> Facts {
         Facts {
             privilege: Some(privilege),
+            ..self
+        }
+    }
+    const fn or_on_mysql(self, privilege: Privilege) -> Facts {
+        Facts {
+            on_mysql: Some(privilege),
             ..self
         }
     }
@@ -68,15 +78,27 @@ impl Command {
             Command::RollbackTo(_) => Facts::of("rollback_to_savepoint"),
             Command::ReleaseSavepoint(_) => Facts::of("release_savepoint"),
             Command::SetTransaction { .. } | Command::Set(_) => Facts::of("set_option"),
-            Command::ResetPersist { .. } => Facts::of("reset").needs("SYSTEM_VARIABLES_ADMIN"),
+            Command::ResetPersist { .. } => Facts::of("reset").needs(needed::PERSISTED),
             Command::Use(_) => Facts::of("change_db"),
             Command::Show(show, _) => Facts::of(show.counter()),
             Command::Kill { .. } => Facts::of("kill"),
-            Command::Flush { .. } => Facts::of("flush").commits().needs("RELOAD"),
-            Command::FlushTables { .. } => Facts::of("flush").commits().needs("RELOAD"),
-            Command::Purge(Purge::To(_)) => Facts::of("purge").needs("BINLOG_ADMIN"),
+            Command::Flush {
+                status: true,
+                logs: false,
+                engine: false,
+                ..
+            } => Facts::of("flush").commits().needs(needed::FLUSH_STATUS),
+            Command::Flush {
+                privileges: true,
+                logs: false,
+                engine: false,
+                ..
+            } => Facts::of("flush").commits().needs(needed::FLUSH_PRIVILEGES),
+            Command::Flush { .. } => Facts::of("flush").commits().needs(needed::RELOAD),
+            Command::FlushTables { .. } => Facts::of("flush").commits().needs(needed::FLUSH_TABLES),
+            Command::Purge(Purge::To(_)) => Facts::of("purge").needs(needed::BINLOG_ADMIN),
             Command::Purge(Purge::Before(_)) => {
-                Facts::of("purge_before_date").needs("BINLOG_ADMIN")
+                Facts::of("purge_before_date").needs(needed::BINLOG_ADMIN)
             }
             Command::Prepare { .. } => Facts::of("prepare_sql").not_preparable(),
             Command::Execute { .. } => Facts::of("execute_sql").not_preparable(),
@@ -88,13 +110,13 @@ impl Command {
             Command::UnlockTables => Facts::of("unlock_tables").not_preparable(),
             Command::LockInstance => Facts::of("lock_instance")
                 .not_preparable()
-                .needs("BACKUP_ADMIN"),
+                .needs(needed::BACKUP_ADMIN),
             Command::UnlockInstance => Facts::of("unlock_instance")
                 .not_preparable()
-                .needs("BACKUP_ADMIN"),
+                .needs(needed::BACKUP_ADMIN),
             Command::ReloadTls { .. } => Facts::of("alter_instance")
                 .commits()
-                .needs("CONNECTION_ADMIN"),
+                .needs(needed::CONNECTION_ADMIN),
             Command::Replication(what) => {
                 let counter = match what {
                     Replication::Change(_) => "change_replication_source",
@@ -106,13 +128,13 @@ impl Command {
                 Facts::of(counter)
                     .commits()
                     .not_preparable()
-                    .needs("REPLICATION_SLAVE_ADMIN or SUPER")
+                    .needs(needed::REPLICATION_SLAVE_ADMIN)
             }
             // The rows that it changes say by themselves whether they may.
             Command::Binlog(_) => Facts::of("binlog")
                 .changes_if(true)
                 .not_preparable()
-                .needs("SUPER, BINLOG_ADMIN or REPLICATION_APPLIER"),
+                .needs(needed::APPLIER),
             Command::Empty => Facts::of("empty_query"),
             Command::TableAdmin(TableAdmin::Analyze, _) => Facts::of("analyze").commits(),
             Command::TableAdmin(TableAdmin::Check, _) => Facts::of("check").commits(),
@@ -122,16 +144,46 @@ impl Command {
             Command::TableAdmin(TableAdmin::Repair, _) => Facts::of("repair").commits(),
             Command::ChecksumTables { .. } => Facts::of("checksum"),
             Command::Do(_) => Facts::of("do"),
-            Command::CreateUser { .. } => Facts::of_accounts("create_user").needs("CREATE USER"),
-            // Who changes their own account needs no privilege: these two look at whose it is.
-            Command::AlterUser { .. } => Facts::of_accounts("alter_user"),
-            Command::SetPassword { .. } => Facts::of_accounts("set_password"),
-            Command::DropUser { .. } => Facts::of_accounts("drop_user").needs("CREATE USER"),
-            Command::RenameUser(_) => Facts::of_accounts("rename_user").needs("CREATE USER"),
-            Command::Grant { .. } => Facts::of_accounts("grant").needs("CREATE USER"),
-            Command::Revoke(_) => Facts::of_accounts("revoke").needs("CREATE USER"),
+            Command::Account(statement) => statement.facts(),
             // XA RECOVER has rows, which its preparation could not describe.
             Command::Xa(xa) => Facts::of(xa.counter()).not_preparable(),
+        }
+    }
+}
+
+impl AccountStatement {
+    fn facts(&self) -> Facts {
+        match self {
+            AccountStatement::CreateUser { .. } => Facts::of_accounts("create_user")
+                .needs(needed::CREATE_USER)
+                .or_on_mysql(Privilege::Insert),
+            // Who changes their own account needs no privilege: these two look at whose it is.
+            AccountStatement::AlterUser { .. } => Facts::of_accounts("alter_user"),
+            AccountStatement::SetPassword { .. } => Facts::of_accounts("set_password"),
+            AccountStatement::DropUser { .. } => Facts::of_accounts("drop_user")
+                .needs(needed::CREATE_USER)
+                .or_on_mysql(Privilege::Delete),
+            AccountStatement::RenameUser(_) => Facts::of_accounts("rename_user")
+                .needs(needed::CREATE_USER)
+                .or_on_mysql(Privilege::Update),
+            // What they need depends on what they give and take.
+            AccountStatement::Grant { .. } => Facts::of_accounts("grant"),
+            AccountStatement::Revoke { .. } => Facts::of_accounts("revoke"),
+            AccountStatement::GrantRoles { .. } => Facts::of_accounts("grant_roles"),
+            AccountStatement::RevokeRoles { .. } => Facts::of_accounts("revoke_roles"),
+            AccountStatement::RevokeAll { .. } => Facts::of_accounts("revoke_all")
+                .needs(needed::CREATE_USER)
+                .or_on_mysql(Privilege::Update),
+            AccountStatement::CreateRole { .. } => Facts::of_accounts("create_role")
+                .needs(needed::CREATE_ROLE)
+                .or_on_mysql(Privilege::Insert),
+            AccountStatement::DropRole { .. } => Facts::of_accounts("drop_role")
+                .needs(needed::DROP_ROLE)
+                .or_on_mysql(Privilege::Delete),
+            AccountStatement::SetRole(_) => Facts::of("set_role"),
+            AccountStatement::SetDefaultRole { .. } => {
+                Facts::of_accounts("alter_user_default_role")
+            }
         }
     }
 }
@@ -161,7 +213,7 @@ impl Show {
             Show::Collations => "show_collations",
             Show::CharacterSets => "show_charsets",
             Show::Nothing(_) => "show_open_tables",
-            Show::Grants(_) => "show_grants",
+            Show::Grants { .. } => "show_grants",
             Show::BinaryLogs => "show_binlogs",
             Show::BinaryLogStatus => "show_binary_log_status",
             Show::BinlogEvents { .. } => "show_binlog_events",

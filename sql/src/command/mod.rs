@@ -7,6 +7,7 @@
 mod account;
 mod cursor;
 mod facts;
+mod grant;
 mod instance;
 mod lock;
 mod parse;
@@ -17,12 +18,13 @@ mod xa;
 
 pub(crate) use account::user;
 pub use cursor::{Cursor, Parsed};
+pub use grant::{ActiveRoles, DefaultRoles, GrantLevel, Lenience, role_list};
 pub use lock::LockTable;
 pub use parse::parse;
 pub use replication::{Encoded, Replication};
 pub use xa::Xa;
 
-use crate::users::Requirement;
+use crate::{privileges::Granted, users::Requirement};
 use cohort_engine::txn::Isolation;
 
 /// A table's name with or without its database.
@@ -182,8 +184,13 @@ pub enum Show {
     CharacterSets,
     /// OPEN TABLES, EVENTS, TRIGGERS, PROCEDURE STATUS, FUNCTION STATUS: always empty here.
     Nothing(&'static [&'static str]),
-    /// GRANTS; `None` for the current user.
-    Grants(Option<UserName>),
+    /// GRANTS.
+    Grants {
+        /// FOR; `None` for the current user.
+        of: Option<UserName>,
+        /// USING: as if these roles were active.
+        using: Vec<UserName>,
+    },
     /// BINARY LOGS.
     BinaryLogs,
     /// BINARY LOG STATUS, MASTER STATUS.
@@ -241,6 +248,21 @@ pub struct UserSpec {
 pub struct AccountOptions {
     /// REQUIRE; `None` if nothing is said.
     pub requirement: Option<Requirement>,
+    /// ACCOUNT LOCK or UNLOCK.
+    pub locked: Option<bool>,
+    /// COMMENT or ATTRIBUTE.
+    pub attributes: Option<Attributes>,
+    /// DEFAULT ROLE.
+    pub default_roles: Option<DefaultRoles>,
+}
+
+/// What is to be known of an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attributes {
+    /// COMMENT.
+    Comment(String),
+    /// ATTRIBUTE: the text of a JSON object.
+    Object(String),
 }
 
 /// What PURGE BINARY LOGS removes.
@@ -263,6 +285,115 @@ pub enum TableAdmin {
     Optimize,
     /// REPAIR TABLE.
     Repair,
+}
+
+/// A statement about accounts, privileges or roles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccountStatement {
+    /// CREATE USER.
+    CreateUser {
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+        /// Who.
+        users: Vec<UserSpec>,
+        /// What holds of all of them.
+        options: AccountOptions,
+    },
+    /// ALTER USER.
+    AlterUser {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Who.
+        users: Vec<UserSpec>,
+        /// What holds of all of them.
+        options: AccountOptions,
+    },
+    /// DROP USER.
+    DropUser {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Who.
+        users: Vec<UserName>,
+    },
+    /// RENAME USER.
+    RenameUser(Vec<(UserName, UserName)>),
+    /// SET PASSWORD; `None` for the current user.
+    SetPassword {
+        /// Whose.
+        user: Option<UserName>,
+        /// The new one.
+        password: String,
+    },
+    /// GRANT of privileges.
+    Grant {
+        /// Which.
+        what: Granted,
+        /// On what.
+        level: GrantLevel,
+        /// To whom.
+        users: Vec<UserName>,
+        /// WITH GRANT OPTION.
+        grant_option: bool,
+    },
+    /// REVOKE of privileges.
+    Revoke {
+        /// Which.
+        what: Granted,
+        /// On what.
+        level: GrantLevel,
+        /// From whom.
+        users: Vec<UserName>,
+        /// What passes.
+        lenience: Lenience,
+    },
+    /// REVOKE ALL PRIVILEGES, GRANT OPTION.
+    RevokeAll {
+        /// From whom.
+        users: Vec<UserName>,
+        /// What passes.
+        lenience: Lenience,
+    },
+    /// GRANT of roles.
+    GrantRoles {
+        /// Which.
+        roles: Vec<UserName>,
+        /// To whom.
+        users: Vec<UserName>,
+        /// WITH ADMIN OPTION.
+        admin: bool,
+    },
+    /// REVOKE of roles.
+    RevokeRoles {
+        /// Which.
+        roles: Vec<UserName>,
+        /// From whom.
+        users: Vec<UserName>,
+        /// What passes.
+        lenience: Lenience,
+    },
+    /// CREATE ROLE.
+    CreateRole {
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+        /// Which.
+        roles: Vec<UserName>,
+    },
+    /// DROP ROLE.
+    DropRole {
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Which.
+        roles: Vec<UserName>,
+    },
+    /// SET ROLE.
+    SetRole(ActiveRoles),
+    /// SET DEFAULT ROLE.
+    SetDefaultRole {
+        /// Which.
+        roles: DefaultRoles,
+        /// Of whom.
+        users: Vec<UserName>,
+    },
 }
 
 /// A statement.
@@ -380,51 +511,8 @@ pub enum Command {
     },
     /// DO: the expressions' text.
     Do(String),
-    /// CREATE USER.
-    CreateUser {
-        /// IF NOT EXISTS.
-        if_not_exists: bool,
-        /// Who.
-        users: Vec<UserSpec>,
-        /// What holds of all of them.
-        options: AccountOptions,
-    },
-    /// ALTER USER.
-    AlterUser {
-        /// IF EXISTS.
-        if_exists: bool,
-        /// Who.
-        users: Vec<UserSpec>,
-        /// What holds of all of them.
-        options: AccountOptions,
-    },
-    /// DROP USER.
-    DropUser {
-        /// IF EXISTS.
-        if_exists: bool,
-        /// Who.
-        users: Vec<UserName>,
-    },
-    /// RENAME USER.
-    RenameUser(Vec<(UserName, UserName)>),
-    /// SET PASSWORD; `None` for the current user.
-    SetPassword {
-        /// Whose.
-        user: Option<UserName>,
-        /// The new one.
-        password: String,
-    },
-    /// GRANT ALL ON *.*.
-    Grant {
-        /// To whom.
-        users: Vec<UserName>,
-        /// WITH GRANT OPTION.
-        grant_option: bool,
-        /// Only USAGE: nothing.
-        usage: bool,
-    },
-    /// REVOKE ALL.
-    Revoke(Vec<UserName>),
+    /// About accounts, privileges or roles.
+    Account(AccountStatement),
     /// XA.
     Xa(Xa),
 }

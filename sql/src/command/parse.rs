@@ -2,7 +2,7 @@
 
 use super::{
     Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
-    account, instance, lock, replication, show, xa,
+    account, grant, instance, lock, replication, show, xa,
 };
 use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
@@ -144,8 +144,8 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         Command::TableAdmin(what, tables)
     } else if c.eat_all(&["RESET", "PERSIST"]) {
         reset_persist(c)?
-    } else if let Some(command) = account::account(c)? {
-        command
+    } else if let Some(statement) = account::account(c)? {
+        Command::Account(statement)
     } else {
         return refused(c);
     };
@@ -243,10 +243,13 @@ fn access_mode(c: &mut Cursor) -> Parsed<bool> {
 
 fn set(c: &mut Cursor) -> Parsed<Command> {
     if c.eat("PASSWORD") {
-        return account::set_password(c);
+        return account::set_password(c).map(Command::Account);
     }
-    if c.is("ROLE") || c.are(&["DEFAULT", "ROLE"]) {
-        return Err(SqlError::not_supported("roles"));
+    if c.eat("ROLE") {
+        return grant::set_role(c).map(Command::Account);
+    }
+    if c.eat_all(&["DEFAULT", "ROLE"]) {
+        return grant::set_default_role(c).map(Command::Account);
     }
     let scope = whose(c);
     if c.eat("TRANSACTION") {

@@ -116,10 +116,11 @@ fn named(c: &mut Cursor) -> Parsed<Option<Show>> {
         } else {
             None
         };
-        if c.is("USING") {
-            return Err(SqlError::not_supported("roles"));
-        }
-        return Ok(Some(Show::Grants(user)));
+        let using = match user.is_some() && c.eat("USING") {
+            true => c.list(account::user)?,
+            false => Vec::new(),
+        };
+        return Ok(Some(Show::Grants { of: user, using }));
     }
     if c.eat("ENGINE") {
         let engine = c.name_or_string()?;

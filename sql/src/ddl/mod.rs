@@ -46,14 +46,16 @@ mod way;
 
 pub use parse::parse;
 pub use show::{logged_creation, show_create_database, show_create_table};
-pub use syntax::{Action, CreateQuery, CreateTable, CreateView, Duplicates, Statement};
+pub use syntax::{Action, CreateQuery, CreateTable, CreateView, Duplicates, Statement, ViewIntent};
 use tables::Target;
 pub use tables::{CreatedTable, define_selected};
 pub use view::{
     define as define_view, place as view_place, put as put_view, show as show_create_view,
 };
 
-use crate::{command::TableName, error::SqlError, expr, output::Done, warnings::Warnings};
+use crate::{
+    command::TableName, error::SqlError, expr, output::Done, rights::Rights, warnings::Warnings,
+};
 use cohort_engine::{
     log::Reading,
     txn::{
@@ -74,8 +76,8 @@ pub struct DdlContext<'a> {
     pub session: &'a expr::Statement<'a>,
     /// User and host of the session's account, for errors.
     pub account: (&'a str, &'a str),
-    /// Whether the account may change schemas.
-    pub privileged: bool,
+    /// What the account may do.
+    pub rights: &'a Rights,
     /// @@collation_server: of databases that do not say.
     pub collation: Collation,
     /// @@sql_require_primary_key
@@ -259,9 +261,9 @@ impl DdlContext<'_> {
         Ok((database, &name.name))
     }
 
-    /// 1044 for the databases of the server itself, and for accounts without privileges.
+    /// 1044 for the databases of the server itself.
     fn check_database(&self, database: &str) -> Result<(), SqlError> {
-        if !self.privileged || crate::catalog::is_virtual(database) {
+        if crate::catalog::is_virtual(database) {
             let (user, host) = self.account;
             return Err(SqlError::database_access_denied(user, host, database));
         }

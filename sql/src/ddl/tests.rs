@@ -53,7 +53,7 @@ impl Bench {
             session: &session,
             reading: &cohort_engine::log::Reading::default(),
             account: ("root", "localhost"),
-            privileged: true,
+            rights: &crate::rights::Rights::unlimited(),
             collation: Collation::Utf8mb40900AiCi,
             primary_key_required: false,
             foreign_key_checks: true,

@@ -113,7 +113,7 @@ fn definer(
     match (&create.definer, before) {
         (None, Some(before)) => before.definer.clone(),
         (Some(given), _) if !given.current => {
-            let users = Users::new(ctx.engine.dictionary());
+            let users = Users::new(&ctx.engine.dictionary());
             if users.get(&given.user, &given.host).is_none() {
                 let note = SqlError::no_such_definer(&given.user, &given.host);
                 ctx.warnings.note(note);

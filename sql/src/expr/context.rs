@@ -115,6 +115,8 @@ pub struct Statement<'a> {
     pub user: &'a str,
     /// CURRENT_USER(): `name@host` of the account.
     pub current_user: &'a str,
+    /// CURRENT_ROLE().
+    pub current_role: &'a str,
     /// VERSION()
     pub version: &'a str,
     /// LAST_INSERT_ID(), as of before the statement.
@@ -153,6 +155,7 @@ impl Statement<'_> {
             database: None,
             user: "root@localhost",
             current_user: "root@localhost",
+            current_role: "NONE",
             version: "9.7.0",
             last_insert_id: 0,
             row_count: -1,

@@ -1,8 +1,9 @@
 //! What CREATE VIEW keeps of a query.
 
 use super::{
-    Block, Combined, CompileContext, Input, Planner, Query, SelectedColumn, TableUse,
+    Block, Combined, CompileContext, Input, Need, Planner, Query, SelectedColumn, TableUse,
     created::columns_of,
+    needs::Standing,
     view::{is_mergeable, view_settings},
     walk,
 };
@@ -34,6 +35,8 @@ pub struct ViewDraft {
     pub tables: Vec<TableUse>,
     /// Its tables and views: databases and names.
     pub uses: Vec<(String, String)>,
+    /// The privileges that its query needs.
+    pub needs: Vec<Need>,
     /// What is deprecated in it.
     pub warnings: Vec<SqlError>,
 }
@@ -58,6 +61,7 @@ pub fn define_view(
     let mut planner = Planner::new(parsed, context, false);
     planner.meanings = Some(Meanings::default());
     planner.within_views.extend(replaced.cloned());
+    planner.standing = Standing::Defined;
     let compiled = planner.top_query(query);
     let (plan, metas) = compiled.map_err(|error| match replaced {
         // It is gone as soon as there is the new one.
@@ -88,6 +92,7 @@ pub fn define_view(
         updatable: block.is_some_and(|block| is_updatable(block, query, &planner)),
         has_table_column: block.is_some_and(has_table_column),
         reads_itself: block.is_some_and(reads_itself),
+        needs: planner.needs_of_view(replaced),
         tables: planner.tables,
         uses: meanings.uses(),
         warnings: planner.warnings,

@@ -16,6 +16,7 @@ use crate::{
     error::SqlError,
     expr::{Expr, ExprType, for_column, is_repeatable},
     output::ColumnMeta,
+    privileges::Privilege,
 };
 use cohort_engine::types::{Column, Table, Value, schema::DefaultValue};
 use sqlparser::ast::{self, Spanned};
@@ -68,16 +69,22 @@ impl Planner<'_> {
         name: &ast::ObjectName,
         insert: &ast::Insert,
     ) -> Result<(Insert, Vec<ColumnMeta>), SqlError> {
+        let needed: &[Privilege] = match (&insert.on, insert.replace_into) {
+            (_, true) => &[Privilege::Insert, Privilege::Delete],
+            (Some(_), false) => &[Privilege::Insert, Privilege::Update],
+            (None, false) => &[Privilege::Insert],
+        };
         let (table, columns, view) = match self.view_named(name) {
             None => {
-                let table = self.written_table(name, None)?;
-                add(self.names(), &table, &table.name)?;
+                let table = self.written_table(name, None, needed)?;
+                self.add_target(&table, &table.name)?;
                 let columns = table.named_columns().iter();
                 let columns = columns.map(|c| (c.name.as_str(), c.visibility.is_visible()));
                 let columns = target_columns(table.full_name(), columns, insert)?;
                 (table, columns, None)
             }
             Some(view) => {
+                self.may_name(&view.database, &view.name, needed)?;
                 let (table, columns) = self.view_to_insert(&view, insert)?;
                 (table, columns, Some(view))
             }
@@ -91,12 +98,34 @@ impl Planner<'_> {
         if let Some(view) = view {
             self.check_view_defaults(&view, &inserted)?;
         }
+        self.note_inserted(&inserted);
         let names = self.names();
         names.inserted = None;
         names.visible = seen;
         let (returning, columns) = self.returning(insert.returning.as_deref())?;
         inserted.returning = returning;
         Ok((inserted, columns))
+    }
+
+    /// The table that a statement changes, among the names of its block.
+    pub(super) fn add_target(&mut self, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
+        add(self.names(), table, alias)?;
+        if !table.is_temporary() {
+            self.note_last(&table.database, &table.name);
+        }
+        Ok(())
+    }
+
+    /// What INSERT and REPLACE do to their table.
+    fn note_inserted(&mut self, insert: &Insert) {
+        if insert.replace {
+            self.note_change(0, Privilege::Delete, None);
+        }
+        self.note_change(0, Privilege::Insert, Some(&insert.columns));
+        if let Some(assignments) = &insert.on_duplicate {
+            let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
+            self.note_change(0, Privilege::Update, Some(&columns));
+        }
     }
 
     fn insert_inside(
@@ -550,6 +579,8 @@ impl Planner<'_> {
         ignore: bool,
     ) -> Result<Update, SqlError> {
         let assignments = self.assignments(&update.assignments, table)?;
+        let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
+        self.note_change(0, Privilege::Update, Some(&columns));
         let defaults = self.defaults(table)?;
         let found = FoundRows {
             selection: update.selection.as_ref(),
@@ -643,6 +674,7 @@ impl Planner<'_> {
             let view = view.ok_or_else(|| SqlError::internal("a join that is no view"))?;
             return Err(SqlError::delete_from_join_view(&view.database, &view.name));
         };
+        self.note_change(0, Privilege::Delete, None);
         let found = FoundRows {
             selection: delete.selection.as_ref(),
             order: &delete.order_by,
@@ -824,7 +856,7 @@ fn parameters(row: &[Assigned]) -> u32 {
     count
 }
 
-pub(super) fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
+fn add(names: &mut Names, table: &Arc<Table>, alias: &str) -> Result<(), SqlError> {
     names.add_table(
         alias.to_string(),
         table.database.clone(),

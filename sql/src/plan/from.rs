@@ -5,6 +5,7 @@ use super::{
     cte::{Common, CommonTable, Computing},
     json_table::JsonTable,
     named::{At, names_of},
+    needs::{ANY, OF_ROWS, Standing},
     place::leaf_of,
     scope::{Names, Outside, dotted},
     walk::conjuncts,
@@ -13,6 +14,7 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, comparison_collation, infer},
     output::ColumnMeta,
+    privileges::Privilege,
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
@@ -328,6 +330,8 @@ impl Planner<'_> {
             let kept = self.common_column(column, first)?;
             let dropped = self.common_column(column, second)?;
             let names = self.names();
+            names.note_read(kept);
+            names.note_read(dropped);
             let (Some(a), Some(b)) = (names.value_of(kept), names.value_of(dropped)) else {
                 continue;
             };
@@ -376,7 +380,7 @@ impl Planner<'_> {
                 if let Some(common) = self.common_table(name).cloned() {
                     return self.common_leaf(common, alias, from);
                 }
-                let input = match self.named_relation(name, alias)? {
+                let input = match self.named_relation(name, alias, &[Privilege::Select])? {
                     Relation::Table(input) => input,
                     Relation::View(view) => {
                         if let Some(hint) = index_hints.iter().flat_map(|h| &h.index_names).next() {
@@ -577,6 +581,10 @@ impl Planner<'_> {
             Some(Arc::clone(table)),
             columns,
         )?;
+        if !table.is_temporary() {
+            let (database, name) = (table.database.clone(), table.name.clone());
+            self.note_last(&database, &name);
+        }
         from.leaves.push(Leaf {
             input,
             lock: None,
@@ -598,6 +606,7 @@ impl Planner<'_> {
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&str>,
+        needed: &[Privilege],
     ) -> Result<Relation, SqlError> {
         let parts: Vec<&str> = name
             .0
@@ -613,6 +622,7 @@ impl Planner<'_> {
             [database, table] => (*database, *table),
             _ => return Err(SqlError::wrong_table_name(name)),
         };
+        self.may_name(database, table, needed)?;
         if let Some(table) = self.context.dictionary.table(database, table) {
             self.tables.push(TableUse {
                 table: Arc::clone(table),
@@ -654,6 +664,44 @@ impl Planner<'_> {
         Err(SqlError::no_such_table(database, table))
     }
 
+    /// 1142 for a table or view of which nothing may be known: on it, and on each of its columns,
+    /// some of these privileges are lacking.
+    pub(super) fn may_name(
+        &self,
+        database: &str,
+        table: &str,
+        needed: &[Privilege],
+    ) -> Result<(), SqlError> {
+        let Some(who) = self.context.who.filter(|_| self.within_views.is_empty()) else {
+            return Ok(());
+        };
+        let known = self.context.dictionary.table(database, table);
+        if known.is_some_and(|table| table.is_temporary()) {
+            return Ok(());
+        }
+        let has = who.rights.within_table(database, table);
+        if self.standing == Standing::Defined {
+            if !has.both(OF_ROWS).is_empty() {
+                return Ok(());
+            }
+            let (user, host) = who.account;
+            return Err(SqlError::table_access_denied(ANY, user, host, table));
+        }
+        let updates = self.standing == Standing::Joined && has.has(Privilege::Update);
+        let lacking = needed.iter().filter(|privilege| !has.has(**privilege));
+        let names: Vec<&str> = lacking.map(|privilege| privilege.name()).collect();
+        if names.is_empty() || updates {
+            return Ok(());
+        }
+        let (user, host) = who.account;
+        Err(SqlError::table_access_denied(
+            names.join(", "),
+            user,
+            host,
+            table,
+        ))
+    }
+
     /// Notes that the statement writes, or locks to write, the table that it has named so.
     pub(super) fn note_written(&mut self, table: &Table, alias: &str) {
         let mut named = self.tables.iter_mut().rev();
@@ -668,8 +716,9 @@ impl Planner<'_> {
         &mut self,
         name: &ast::ObjectName,
         alias: Option<&str>,
+        needed: &[Privilege],
     ) -> Result<Arc<Table>, SqlError> {
-        match self.named_relation(name, alias)? {
+        match self.named_relation(name, alias, needed)? {
             Relation::Table(LeafInput::Stored(table)) => {
                 self.note_written(&table, alias.unwrap_or(&table.name));
                 Ok(table)

@@ -5,10 +5,11 @@ use super::{
     dml::uses,
     from::{From, LeafInput},
     named::{At, Called, same_database},
+    needs::Standing,
     scope::{Names, Outside, dotted},
     view_target::Change,
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, privileges::Privilege};
 use cohort_engine::{
     txn::{LockMode, OnConflict},
     types::{IndexPart, Table},
@@ -50,6 +51,7 @@ impl Planner<'_> {
             ));
         }
         self.stack.push(Names::new(Outside::All));
+        self.standing = Standing::Joined;
         let tables = std::slice::from_ref(&update.table);
         let result = self.joined_change(tables, update.selection.as_ref(), ignore, |planner| {
             planner.targets_of_update(&update.assignments)
@@ -96,7 +98,9 @@ impl Planner<'_> {
         ignore: bool,
         targets: impl FnOnce(&mut Self) -> Result<Vec<Wanted>, SqlError>,
     ) -> Result<Joined, SqlError> {
-        let mut from = self.from(tables)?;
+        let from = self.from(tables);
+        self.standing = Standing::Read;
+        let mut from = from?;
         from.keyed = true;
         let conditions = self.conditions(selection)?;
         self.names().clause = "field list";
@@ -105,6 +109,11 @@ impl Planner<'_> {
         self.check_views(&wanted)?;
         let mut changed = Vec::with_capacity(wanted.len());
         for target in wanted {
+            let columns: Vec<usize> = target.assignments.iter().map(|(c, _)| *c).collect();
+            match columns.is_empty() {
+                true => self.note_change(target.leaf, Privilege::Delete, None),
+                false => self.note_update(target.leaf, &columns),
+            }
             let (table, first_slot) = self.lock_target(&mut from, &target)?;
             let defaults = self.defaults(&table)?;
             check_defaults(&target, &defaults)?;

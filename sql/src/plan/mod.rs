@@ -28,6 +28,7 @@ mod json_table;
 mod known;
 mod meaning;
 mod named;
+mod needs;
 mod place;
 mod query;
 mod relations;
@@ -48,6 +49,7 @@ pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
+pub use needs::{Need, Part as NeededPart};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use substitute::KnownLiteral;
@@ -60,6 +62,7 @@ use crate::{
     expr_text::Meanings,
     lexer::ValueKind,
     parse::{JsonTableSyntax, Parsed, Text},
+    rights::Rights,
     row_expr::Settings,
 };
 use cohort_engine::{
@@ -67,7 +70,10 @@ use cohort_engine::{
     types::{Collation, Table, TableId, Value, View},
 };
 use sqlparser::ast;
-use std::sync::Arc;
+use std::{
+    rc::Rc,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// The tables that are computed when they are read (information_schema and the like).
 pub trait VirtualTables: Sync {
@@ -123,6 +129,15 @@ impl<'a> PlanSettings<'a> {
     }
 }
 
+/// Who has a statement compiled.
+#[derive(Clone, Copy)]
+pub struct Asker<'a> {
+    /// What they may do.
+    pub rights: &'a Rights,
+    /// User and host of their account.
+    pub account: &'a (String, String),
+}
+
 /// What compiling depends on.
 #[derive(Clone, Copy)]
 pub struct CompileContext<'a> {
@@ -136,6 +151,9 @@ pub struct CompileContext<'a> {
     pub settings: PlanSettings<'a>,
     /// The virtual tables.
     pub virtual_tables: &'a dyn VirtualTables,
+    /// Who asks, if what is not allowed is to be refused at once: whoever may not read a table
+    /// does not learn whether it is there.
+    pub who: Option<Asker<'a>>,
     /// The session has locked tables: others are not there for it.
     pub locked: bool,
     /// The value of a system variable now, for its type; 1193 if there is none.
@@ -200,6 +218,7 @@ pub fn compile(
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
+    let needs = planner.needs();
     let relations = Relations::of(&body, context.stored)?;
     planner.tables.extend(relations.table_uses());
     let mut demands = Demands::of(&relations, &context.settings)?;
@@ -213,6 +232,8 @@ pub fn compile(
         columns: columns.into(),
         dictionary: context.dictionary.version(),
         tables: planner.tables,
+        needs,
+        passed: AtomicU64::new(0),
         relations,
         demands,
         sizes: planner.sizes,
@@ -240,6 +261,8 @@ impl<'a> Planner<'a> {
             virtual_tables: Vec::new(),
             views: Vec::new(),
             view_demands: Vec::new(),
+            noted: Vec::new(),
+            standing: needs::Standing::Read,
             within_views: Vec::new(),
             meanings: None,
             warnings: parsed.warnings.clone(),
@@ -340,6 +363,10 @@ struct Planner<'a> {
     views: Vec<ViewUse>,
     /// What views demand of rows that are written through them.
     view_demands: Vec<(TableId, demands::ViewDemand)>,
+    /// The tables and views that it names, and what is done to them.
+    noted: Vec<Rc<needs::Noted>>,
+    /// How the tables stand in the statement that are named now.
+    standing: needs::Standing,
     /// The views whose texts are being compiled, innermost last.
     within_views: Vec<Arc<View>>,
     /// What the names of the text turn out to mean, if somebody wants to know.

@@ -5,6 +5,7 @@
 //! number, 0 is the block's own, and a name is looked for among what is named in its text.
 
 use super::{
+    needs::{Noted, Reads},
     scope::{Names, dotted, slot_expr},
     walk,
 };
@@ -14,7 +15,7 @@ use crate::{
 };
 use cohort_engine::types::{Table, View, schema::Visibility};
 use sqlparser::ast;
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, rc::Rc, sync::Arc};
 
 /// A table of a block, as names see it.
 pub(super) struct NamedTable {
@@ -32,6 +33,8 @@ pub(super) struct NamedTable {
     pub within: usize,
     /// Whether it is called as the dictionary calls it.
     pub own_name: bool,
+    /// What is done to it, if privileges are needed for that.
+    pub noted: Option<Rc<Noted>>,
 }
 
 /// The names and types of a table's columns.
@@ -65,6 +68,8 @@ pub(super) struct MergedView {
     pub text: usize,
     /// What its rows must fulfil: its WHERE.
     pub conditions: Vec<Expr>,
+    /// What is done to it.
+    pub noted: Option<Rc<Noted>>,
 }
 
 /// A column of a merged view.
@@ -74,6 +79,8 @@ pub(super) struct MergedColumn {
     pub expr: Expr,
     /// Joined by USING with a column that stands for both.
     pub hidden: bool,
+    /// What is read when it is.
+    pub reads: Reads,
 }
 
 /// Where a column is that a name can mean.
@@ -169,6 +176,7 @@ impl Names {
             columns: columns.collect(),
             first_slot,
             within: self.within,
+            noted: None,
         });
         Ok(self.tables.len() - 1)
     }
@@ -209,6 +217,7 @@ impl Names {
             first_slot: 0,
             within: 0,
             own_name: view.called().own_name,
+            noted: view.noted.clone(),
         };
         let views = self.views.iter().enumerate();
         let views = views.filter(|(_, view)| view.within == 0).map(of_view);

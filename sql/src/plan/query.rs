@@ -582,6 +582,7 @@ impl Planner<'_> {
         let Some(expr) = names.value_of(at) else {
             return;
         };
+        names.note_read(at);
         let name = names.name_of(at).map(|(name, _)| name.to_string());
         let name = name.unwrap_or_default();
         metas.push(self.meta(&expr, &name));
@@ -810,6 +811,9 @@ impl Planner<'_> {
                         return Err(SqlError::duplicate_table_lock(named));
                     }
                     leaf.lock = Some((mode, conflict));
+                    if let (Some(noted), LockMode::Exclusive) = (&table.noted, mode) {
+                        noted.lock();
+                    }
                     found = true;
                     if let (LeafInput::Stored(stored), LockMode::Exclusive) = (&leaf.input, mode) {
                         written.push((Arc::clone(stored), table.alias.clone()));

@@ -3,6 +3,7 @@
 use super::{
     Aggregate, Computed, Planner, Query, Subquery, Usage, Window, WindowInput, json_table,
     named::{MergedView, NamedTable},
+    needs::Reads,
     rollup::GroupingCall,
     walk,
     window::NamedWindow,
@@ -18,6 +19,7 @@ use crate::{
 };
 use cohort_engine::types::{Collation, Value, schema::DefaultValue};
 use sqlparser::ast;
+use std::cell::RefCell;
 
 /// When the names of the select list are looked at. (An argument of an aggregate function, and a
 /// query in an expression, find columns first in any case.)
@@ -95,6 +97,8 @@ pub(super) struct Names {
     pub inserted: Option<usize>,
     /// Columns seen with an aggregate's argument, outside and inside: for error 1140.
     pub in_aggregate: bool,
+    /// Reads of columns go here, and count later.
+    pub captured: RefCell<Option<Reads>>,
 }
 
 impl Names {
@@ -128,6 +132,7 @@ impl Names {
             visible: 0..usize::MAX,
             inserted: None,
             in_aggregate: false,
+            captured: RefCell::default(),
         }
     }
 
@@ -162,7 +167,10 @@ impl Names {
 
     fn find(&self, path: &[ast::Ident], clause: &str) -> Result<Option<Expr>, SqlError> {
         let at = self.find_at(path, clause)?;
-        Ok(at.and_then(|at| self.value_of(at)))
+        Ok(at.and_then(|at| {
+            self.note_read(at);
+            self.value_of(at)
+        }))
     }
 
     /// The item of the select list that a name means: by its alias, or else as the column that it
@@ -320,6 +328,7 @@ pub(super) fn dotted(path: &[ast::Ident]) -> String {
 /// How far a compilation had come; see `Planner::back_to`.
 pub(super) struct Mark {
     tables: usize,
+    noted: usize,
     virtual_tables: usize,
     warnings: usize,
     conversions: usize,
@@ -376,6 +385,7 @@ impl Planner<'_> {
     pub fn mark(&self) -> Mark {
         Mark {
             tables: self.tables.len(),
+            noted: self.noted.len(),
             virtual_tables: self.virtual_tables.len(),
             warnings: self.warnings.len(),
             conversions: self.conversions.len(),
@@ -385,6 +395,7 @@ impl Planner<'_> {
     /// Forgets what was noted since: it is compiled again, in another way.
     pub fn back_to(&mut self, mark: Mark) {
         self.tables.truncate(mark.tables);
+        self.noted.truncate(mark.noted);
         self.virtual_tables.truncate(mark.virtual_tables);
         self.warnings.truncate(mark.warnings);
         self.conversions.truncate(mark.conversions);
@@ -393,6 +404,7 @@ impl Planner<'_> {
     /// Forgets what was noted between two moments.
     pub fn forget(&mut self, from: &Mark, to: &Mark) {
         self.tables.drain(from.tables..to.tables);
+        self.noted.drain(from.noted..to.noted);
         self.warnings.drain(from.warnings..to.warnings);
         self.conversions.drain(from.conversions..to.conversions);
     }
@@ -611,7 +623,8 @@ impl Scope for Planner<'_> {
         {
             return Err(SqlError::unknown_table_in(&table.value, names.clause));
         }
-        Err(SqlError::unknown_column(dotted(path), names.clause))
+        let unknown = SqlError::unknown_column(dotted(path), names.clause);
+        Err(self.hidden_column(path).unwrap_or(unknown))
     }
 
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {

@@ -1,6 +1,6 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::{Demands, JsonTable, KnownLiteral, Relations, rollup::Rollup, window::Windowing};
+use super::{Demands, JsonTable, KnownLiteral, Need, Relations, rollup::Rollup, window::Windowing};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer},
@@ -11,7 +11,10 @@ use cohort_engine::{
     types::{Collation, Table, Value, View},
 };
 use rustc_hash::FxHashSet;
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// A compiled statement.
 #[derive(Debug)]
@@ -29,6 +32,10 @@ pub struct Plan {
     /// The stored tables it uses, once for each time it names them; then those that foreign keys
     /// lead to.
     pub tables: Vec<TableUse>,
+    /// The privileges that it needs.
+    pub needs: Vec<Need>,
+    /// The number of the rights that were last found to be enough.
+    pub passed: AtomicU64,
     /// The foreign keys that it meets.
     pub relations: Relations,
     /// What the tables whose rows it changes demand of them.

@@ -18,6 +18,7 @@ use super::{
     CompileContext, Derived, PlanSettings, Planner, SortKey, ViewUse,
     from::{From, Leaf, LeafInput, Part},
     named::{At, MergedColumn, MergedView},
+    needs::Noted,
     query::Around,
     scope::{Aliases, Outside},
     walk,
@@ -30,7 +31,7 @@ use crate::{
 };
 use cohort_engine::types::{View, ViewAlgorithm};
 use sqlparser::ast;
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 /// How deep views of views may be.
 const DEPTH_MAX: usize = 60;
@@ -80,17 +81,18 @@ impl Planner<'_> {
                 writes: false,
             });
         }
+        let noted = self.note_named(&view.database, &view.name);
         let part = self.inside(view, |planner, query| match plain_select(query) {
             Some((select, around))
                 if view.mergeable && view.algorithm != ViewAlgorithm::TempTable =>
             {
-                let merged = planner.merge(view, (select, &around), &alias, from)?;
+                let merged = planner.merge(view, (select, &around), (&alias, &noted), from)?;
                 match merged {
                     Some(part) => Ok(part),
-                    None => planner.computed_view(view, query, &alias, from),
+                    None => planner.computed_view(view, query, (&alias, &noted), from),
                 }
             }
-            _ => planner.computed_view(view, query, &alias, from),
+            _ => planner.computed_view(view, query, (&alias, &noted), from),
         });
         part.map_err(|error| gone(view, error))
     }
@@ -100,7 +102,7 @@ impl Planner<'_> {
         &mut self,
         view: &View,
         query: &ast::Query,
-        alias: &str,
+        (alias, noted): (&str, &Rc<Noted>),
         from: &mut From,
     ) -> Result<Part, SqlError> {
         let compile = |planner: &mut Self| planner.query(query);
@@ -115,6 +117,7 @@ impl Planner<'_> {
         let at = names.add_table(alias.to_string(), database, None, columns)?;
         if let Some(named) = names.tables.get_mut(at) {
             named.own_name = alias == view.name;
+            named.noted = Some(Rc::clone(noted));
         }
         from.leaves.push(Leaf {
             input: LeafInput::Derived(Arc::new(Derived::new(table.query, None)), Vec::new()),
@@ -130,7 +133,7 @@ impl Planner<'_> {
         &mut self,
         view: &Arc<View>,
         (select, around): (&ast::Select, &Around<'_>),
-        alias: &str,
+        (alias, noted): (&str, &Rc<Noted>),
         from: &mut From,
     ) -> Result<Option<Part>, SqlError> {
         let begin = from.leaves.len();
@@ -188,6 +191,7 @@ impl Planner<'_> {
             within,
             text,
             conditions,
+            noted: Some(Rc::clone(noted)),
         });
         Ok(Some(part))
     }
@@ -218,11 +222,16 @@ impl Planner<'_> {
             else {
                 return Err(SqlError::view_invalid(&view.database, &view.name));
             };
-            let computed = self.computed(expr)?;
+            // It is read if the column is.
+            let outer = self.names().captured.replace(Some(Vec::new()));
+            let computed = self.computed(expr);
+            let reads = self.names().captured.replace(outer).unwrap_or_default();
+            let computed = computed?;
             columns.push(MergedColumn {
                 name: name.clone(),
                 expr: computed.expr.clone(),
                 hidden: false,
+                reads,
             });
             if let ast::SelectItem::ExprWithAlias { alias, .. } = item {
                 items.push((alias.value.clone(), computed.expr.clone()));
@@ -295,6 +304,8 @@ impl Planner<'_> {
             nested: self.nested,
             user_variables: take(&mut self.user_variables),
             view_demands: take(&mut self.view_demands),
+            noted: take(&mut self.noted),
+            standing: self.standing,
             literals: take(&mut self.literals),
             conversions: take(&mut self.conversions),
             // What follows is the text's own.
@@ -325,6 +336,8 @@ impl Planner<'_> {
             nested,
             user_variables,
             view_demands,
+            noted,
+            standing: _,
             literals,
             conversions,
             // Whoever made the view was warned.
@@ -348,6 +361,7 @@ impl Planner<'_> {
         self.nested = nested;
         self.user_variables = user_variables;
         self.view_demands = view_demands;
+        self.noted = noted;
         self.literals = literals;
         self.conversions = conversions;
     }

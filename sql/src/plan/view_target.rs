@@ -7,7 +7,7 @@
 use super::{
     Default_, Insert, Planner,
     demands::ViewDemand,
-    dml::{add, column_of, target_columns},
+    dml::{column_of, target_columns},
     from::{From, Leaf, LeafInput},
     named::{At, MergedView},
     scope::{Names, dotted},
@@ -16,6 +16,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{Expr, SqlMode, visit_operands_mut},
+    privileges::Privilege,
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
@@ -33,6 +34,13 @@ pub(super) enum Change {
 }
 
 impl Change {
+    fn privilege(self) -> Privilege {
+        match self {
+            Change::Insert => Privilege::Insert,
+            Change::Update => Privilege::Update,
+            Change::Delete => Privilege::Delete,
+        }
+    }
     fn refuse(self, name: &str) -> SqlError {
         match self {
             Change::Insert => SqlError::not_insertable(name, "INSERT"),
@@ -276,9 +284,9 @@ impl Planner<'_> {
         }
         let lock = Some((LockMode::Exclusive, OnConflict::Wait));
         let Some(view) = self.view_named(name) else {
-            let table = self.written_table(name, alias)?;
+            let table = self.written_table(name, alias, &[change.privilege()])?;
             let hints = self.hints(&table, alias, hints)?;
-            add(self.names(), &table, alias.unwrap_or(&table.name))?;
+            self.add_target(&table, alias.unwrap_or(&table.name))?;
             let leaf = Leaf {
                 input: LeafInput::Stored(Arc::clone(&table)),
                 lock,
@@ -290,6 +298,7 @@ impl Planner<'_> {
             };
             return Ok(Some((table, from)));
         };
+        self.may_name(&view.database, &view.name, &[change.privilege()])?;
         let mut from = From::default();
         self.view_part(&view, alias, &mut from)?;
         let alias = alias.unwrap_or(&view.name);

@@ -2,14 +2,91 @@
 
 use super::Session;
 use crate::{
-    command::{AccountOptions, Authentication, UserName, UserSpec},
+    command::{AccountOptions, AccountStatement, Attributes, Authentication, UserName, UserSpec},
     error::SqlError,
     password,
+    privileges::{Privilege, Right, needed},
     users::{self, Account, CACHING_SHA2, NATIVE, Users},
 };
 use cohort_engine::txn::{DdlStatement, Related};
+use std::{collections::BTreeSet, fmt::Write, sync::Arc};
+
+/// An account that a statement could not deal with, and why, as error 1396 lists it.
+pub(super) struct Named(String);
+
+impl Named {
+    pub fn exists(who: &UserName) -> Named {
+        Named(format!("{} (User account already exists)", name(who)))
+    }
+    pub fn is_missing(who: &UserName) -> Named {
+        Named(format!("{} (User account does not exist)", name(who)))
+    }
+    fn only(who: &UserName) -> Named {
+        Named(name(who))
+    }
+}
 
 impl Session {
+    /// Runs a statement about accounts, privileges or roles.
+    pub(super) fn account_statement(
+        &mut self,
+        statement: &AccountStatement,
+    ) -> Result<(), SqlError> {
+        match statement {
+            AccountStatement::CreateUser {
+                if_not_exists,
+                users,
+                options,
+            } => self.create_users(users, options, *if_not_exists),
+            AccountStatement::AlterUser {
+                if_exists,
+                users,
+                options,
+            } => self.alter_users(users, options, *if_exists),
+            AccountStatement::DropUser { if_exists, users } => {
+                self.drop_users("DROP USER", users, *if_exists)
+            }
+            AccountStatement::DropRole { if_exists, roles } => {
+                self.drop_users("DROP ROLE", roles, *if_exists)
+            }
+            AccountStatement::CreateRole {
+                if_not_exists,
+                roles,
+            } => self.create_roles(roles, *if_not_exists),
+            AccountStatement::SetRole(roles) => self.set_role(roles),
+            AccountStatement::SetDefaultRole { roles, users } => {
+                self.set_default_role(roles, users)
+            }
+            AccountStatement::RenameUser(pairs) => self.rename_users(pairs),
+            AccountStatement::SetPassword { user, password } => {
+                self.set_password(user.as_ref(), password)
+            }
+            AccountStatement::Grant {
+                what,
+                level,
+                users,
+                grant_option,
+            } => self.grant(what, level, users, *grant_option),
+            AccountStatement::Revoke {
+                what,
+                level,
+                users,
+                lenience,
+            } => self.revoke(what, level, users, *lenience),
+            AccountStatement::RevokeAll { users, lenience } => self.revoke_all(users, *lenience),
+            AccountStatement::GrantRoles {
+                roles,
+                users,
+                admin,
+            } => self.grant_roles(roles, users, *admin),
+            AccountStatement::RevokeRoles {
+                roles,
+                users,
+                lenience,
+            } => self.revoke_roles(roles, users, *lenience),
+        }
+    }
+
     /// SET PASSWORD, for oneself or another.
     pub(super) fn set_password(
         &mut self,
@@ -23,31 +100,73 @@ impl Session {
         };
         let name = user.unwrap_or(&own);
         self.check_own([name].into_iter())?;
-        let mut account = self
-            .find_account(&self.state.instance.users(), name)
-            .ok_or_else(SqlError::no_matching_user)?;
+        let users = self.state.instance.users();
+        let account = self.find_account(&users, name);
+        let mut account = Account::clone(account.ok_or_else(SqlError::no_matching_user)?);
         account.authentication = self.stored(&account, password, "SET PASSWORD")?;
-        self.store_users("SET PASSWORD", &[account], &[])
+        account.password_changed = self.seconds_now();
+        let text = format!("ALTER USER {}", identified(&account));
+        self.store_users(text, &[account], &[])
     }
 
     /// 1227 if these are not all the session's own account and it lacks the privilege.
-    fn check_own<'n>(&self, mut names: impl Iterator<Item = &'n UserName>) -> Result<(), SqlError> {
+    pub(super) fn check_own<'n>(
+        &self,
+        mut names: impl Iterator<Item = &'n UserName>,
+    ) -> Result<(), SqlError> {
         if names.all(|name| self.is_own(name)) {
             return Ok(());
         }
-        self.need_privileges("CREATE USER")
+        self.may_alter()
     }
 
-    fn is_own(&self, name: &UserName) -> bool {
+    /// 1227 for whoever may not change accounts.
+    fn may_alter(&self) -> Result<(), SqlError> {
+        match self.state.writes_accounts(Privilege::Update) {
+            true => Ok(()),
+            false => self.state.need(needed::CREATE_USER),
+        }
+    }
+
+    pub(super) fn is_own(&self, name: &UserName) -> bool {
         let (user, host) = &self.state.account;
         name.current || (&name.user, &name.host) == (user, host)
     }
 
-    fn find_account(&self, users: &Users, name: &UserName) -> Option<Account> {
-        if name.current {
-            return users.get(&self.state.account.0, &self.state.account.1);
+    /// With the name that CURRENT_USER() stands for.
+    pub(super) fn resolved(&self, name: &UserName) -> UserName {
+        let (user, host) = &self.state.account;
+        match name.current {
+            true => UserName {
+                user: user.clone(),
+                host: host.clone(),
+                current: false,
+            },
+            false => name.clone(),
         }
-        users.get(&name.user, &name.host)
+    }
+
+    /// The names of accounts, as the log has them.
+    pub(super) fn names(&self, users: &[UserName]) -> String {
+        let users = users.iter().map(|user| {
+            let UserName { user, host, .. } = self.resolved(user);
+            in_quotes(&user, &host)
+        });
+        users.collect::<Vec<_>>().join(",")
+    }
+
+    pub(super) fn find_account<'u>(
+        &self,
+        users: &'u Users,
+        name: &UserName,
+    ) -> Option<&'u Arc<Account>> {
+        let UserName { user, host, .. } = self.resolved(name);
+        users.get(&user, &host)
+    }
+
+    /// The time, in seconds since 1970.
+    pub(super) fn seconds_now(&self) -> u64 {
+        self.state.instance.env().wall_micros() / 1_000_000
     }
 
     /// What an account's plugin keeps of a password; 1396 for one that is too long for it.
@@ -61,7 +180,8 @@ impl Session {
             return Ok(password::native(password.as_bytes()));
         }
         if password.len() > password::BYTES_MAX {
-            fail(operation, &[account.quoted()])?;
+            let who = Named(account.quoted());
+            fail(operation, &[who])?;
         }
         let mut random = [0; 20];
         let env = self.state.instance.env();
@@ -110,31 +230,31 @@ impl Session {
         let mut created = Vec::new();
         let mut failed = Vec::new();
         for spec in specs {
-            let mut account = Account {
-                user: spec.name.user.clone(),
-                host: spec.name.host.clone(),
-                plugin: CACHING_SHA2.into(),
-                authentication: String::new(),
-                requirement: options.requirement.clone().unwrap_or_default(),
-                all: false,
-                grant_option: false,
-            };
-            if self.find_account(&users, &spec.name).is_some() || spec.name.current {
+            let who = self.resolved(&spec.name);
+            if self.find_account(&users, &who).is_some() {
                 if if_not_exists {
-                    let note = SqlError::user_already_exists(account.quoted());
+                    let note = SqlError::user_already_exists(name(&who));
                     self.state.warnings.note(note);
                 } else {
-                    failed.push(account.quoted());
+                    failed.push(Named::exists(&who));
                 }
                 continue;
             }
+            let mut account = Account::new(&who.user, &who.host);
+            account.password_changed = self.seconds_now();
             if let Some(wanted) = &spec.authentication {
                 self.authenticate(&mut account, wanted, "CREATE USER")?;
             }
+            self.set_options(&mut account, options)?;
             created.push(account);
         }
         fail("CREATE USER", &failed)?;
-        self.store_users("CREATE USER", &created, &[])
+        let text = format!(
+            "CREATE USER {}{}",
+            created.iter().map(identified).collect::<Vec<_>>().join(","),
+            self.options_text(options)
+        );
+        self.store_users(text, &created, &[])
     }
 
     pub(super) fn alter_users(
@@ -143,150 +263,294 @@ impl Session {
         options: &AccountOptions,
         if_exists: bool,
     ) -> Result<(), SqlError> {
-        if options.requirement.is_some() {
-            self.need_privileges("CREATE USER")?;
+        let AccountOptions {
+            requirement,
+            locked,
+            attributes,
+            // As SET DEFAULT ROLE: of oneself everybody may.
+            default_roles: _,
+        } = options;
+        if requirement.is_some() || locked.is_some() || attributes.is_some() {
+            self.may_alter()?;
         }
         self.check_own(specs.iter().map(|spec| &spec.name))?;
         let users = self.state.instance.users();
-        let mut changed = Vec::new();
+        let (mut changed, mut texts) = (Vec::new(), Vec::new());
         let mut failed = Vec::new();
         for spec in specs {
             match self.find_account(&users, &spec.name) {
-                Some(mut account) => {
+                Some(account) => {
+                    let mut account = Account::clone(account);
                     if let Some(wanted) = &spec.authentication {
                         self.authenticate(&mut account, wanted, "ALTER USER")?;
+                        account.password_changed = self.seconds_now();
+                        texts.push(identified(&account));
+                    } else {
+                        texts.push(in_quotes(&account.user, &account.host));
                     }
-                    if let Some(requirement) = &options.requirement {
-                        account.requirement.clone_from(requirement);
-                    }
+                    self.set_options(&mut account, options)?;
                     changed.push(account);
                 }
                 None if if_exists => {
-                    self.state
-                        .warnings
-                        .note(SqlError::user_does_not_exist(quoted(&spec.name)));
+                    let note = SqlError::user_does_not_exist(name(&spec.name));
+                    self.state.warnings.note(note);
                 }
-                None => failed.push(quoted(&spec.name)),
+                None => failed.push(Named::is_missing(&spec.name)),
             }
         }
         fail("ALTER USER", &failed)?;
-        self.store_users("ALTER USER", &changed, &[])
+        let text = format!(
+            "ALTER USER {}{}",
+            texts.join(","),
+            self.options_text(options)
+        );
+        self.store_users(text, &changed, &[])
     }
 
+    fn set_options(&self, account: &mut Account, options: &AccountOptions) -> Result<(), SqlError> {
+        if let Some(requirement) = &options.requirement {
+            account.requirement.clone_from(requirement);
+        }
+        if let Some(locked) = options.locked {
+            account.locked = locked;
+        }
+        if let Some(attributes) = &options.attributes {
+            set_attributes(account, attributes)?;
+        }
+        if let Some(roles) = &options.default_roles {
+            account.default_roles = self.default_roles(account, roles)?;
+        }
+        Ok(())
+    }
+
+    /// As the log has them.
+    fn options_text(&self, options: &AccountOptions) -> String {
+        let AccountOptions {
+            requirement,
+            locked,
+            attributes,
+            default_roles,
+        } = options;
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        if let Some(roles) = default_roles {
+            let _ = write!(text, " DEFAULT ROLE {}", self.default_roles_text(roles));
+        }
+        if let Some(requirement) = requirement {
+            let _ = write!(text, " REQUIRE {requirement}");
+        }
+        match locked {
+            Some(true) => text.push_str(" ACCOUNT LOCK"),
+            Some(false) => text.push_str(" ACCOUNT UNLOCK"),
+            None => {}
+        }
+        match attributes {
+            Some(Attributes::Comment(comment)) => {
+                let _ = write!(text, " COMMENT {}", string(comment));
+            }
+            Some(Attributes::Object(object)) => {
+                let _ = write!(text, " ATTRIBUTE {}", string(object));
+            }
+            None => {}
+        }
+        text
+    }
+
+    /// DROP USER and DROP ROLE: nobody has them as a role any more.
     pub(super) fn drop_users(
         &mut self,
-        names: &[UserName],
+        operation: &str,
+        who: &[UserName],
         if_exists: bool,
     ) -> Result<(), SqlError> {
         let users = self.state.instance.users();
-        let mut dropped = Vec::new();
+        let mut dropped: Vec<Account> = Vec::new();
         let mut failed = Vec::new();
-        for name in names {
-            match self.find_account(&users, name) {
-                Some(account) => dropped.push(account),
+        for user in who {
+            match self.find_account(&users, user) {
+                Some(account) => dropped.push(Account::clone(account)),
                 None if if_exists => {
-                    self.state
-                        .warnings
-                        .note(SqlError::user_does_not_exist(quoted(name)));
+                    let note = SqlError::user_does_not_exist(name(user));
+                    self.state.warnings.note(note);
                 }
-                None => failed.push(quoted(name)),
+                None => failed.push(Named::is_missing(user)),
             }
         }
-        fail("DROP USER", &failed)?;
-        self.store_users("DROP USER", &[], &dropped)
+        fail(operation, &failed)?;
+        self.check_views(operation, &dropped)?;
+        let stays = |user: &str, host: &str| !dropped.iter().any(|gone| gone.is(user, host));
+        let mut changed = Vec::new();
+        for account in users.list() {
+            let mut left = Account::clone(account);
+            left.grants
+                .roles
+                .retain(|role| stays(&role.user, &role.host));
+            left.default_roles.retain(|(user, host)| stays(user, host));
+            if left != **account && stays(&left.user, &left.host) {
+                changed.push(left);
+            }
+        }
+        let text = format!("{operation} {}", names(&dropped));
+        self.store_users(text, &changed, &dropped)
     }
 
     pub(super) fn rename_users(&mut self, pairs: &[(UserName, UserName)]) -> Result<(), SqlError> {
         let users = self.state.instance.users();
-        let (mut stored, mut removed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut removed, mut failed) = (Vec::new(), Vec::new());
+        let mut accounts: Vec<Account> = users.list().iter().map(|a| Account::clone(a)).collect();
         for (from, to) in pairs {
-            match (
-                self.find_account(&users, from),
-                self.find_account(&users, to),
-            ) {
-                (Some(account), None) if !to.current => {
-                    let (user, host) = (to.user.clone(), to.host.clone());
-                    stored.push(Account {
-                        user,
-                        host,
-                        ..account.clone()
-                    });
-                    removed.push(account);
-                }
-                _ => failed.push(quoted(from)),
+            let (from, is_self) = (self.resolved(from), to.current);
+            let taken = accounts
+                .iter()
+                .any(|account| account.is(&to.user, &to.host));
+            let found = accounts.iter().position(|a| a.is(&from.user, &from.host));
+            let (Some(found), false, false) = (found, taken, is_self) else {
+                failed.push(Named::only(&from));
+                continue;
+            };
+            removed.push(accounts[found].clone());
+            let has_it = |account: &Account| account.grants.role(&from.user, &from.host).is_some();
+            if accounts.iter().any(has_it) {
+                return Err(SqlError::rename_role());
             }
+            (accounts[found].user, accounts[found].host) = (to.user.clone(), to.host.clone());
         }
         fail("RENAME USER", &failed)?;
-        self.store_users("RENAME USER", &stored, &removed)
+        self.check_views("RENAME USER", &removed)?;
+        let is_new = |account: &Account| {
+            let before = users.get(&account.user, &account.host);
+            before.is_none_or(|before| **before != *account)
+        };
+        accounts.retain(is_new);
+        // What was renamed twice was there once.
+        removed.retain(|account| users.get(&account.user, &account.host).is_some());
+        let pairs = pairs.iter().map(|(from, to)| {
+            let from = self.resolved(from);
+            let from = in_quotes(&from.user, &from.host);
+            format!("{from} TO {}", in_quotes(&to.user, &to.host))
+        });
+        let text = format!("RENAME USER {}", pairs.collect::<Vec<_>>().join(","));
+        self.store_users(text, &accounts, &removed)
     }
 
-    pub(super) fn grant(
-        &mut self,
-        names: &[UserName],
-        grant_option: bool,
-        usage: bool,
-    ) -> Result<(), SqlError> {
-        let users = self.state.instance.users();
-        let mut changed = Vec::new();
-        for name in names {
-            let account = self.find_account(&users, name);
-            let mut account = account.ok_or_else(SqlError::cannot_create_user_with_grant)?;
-            account.all |= !usage;
-            account.grant_option |= grant_option;
-            changed.push(account);
+    /// 4006 if views have these as definers, who would be gone; a warning for whoever may have such
+    /// views.
+    fn check_views(&mut self, operation: &str, gone: &[Account]) -> Result<(), SqlError> {
+        let dictionary = self.state.instance.engine.dictionary();
+        let databases = dictionary.databases();
+        let views = databases.flat_map(|database| dictionary.views(&database.name));
+        let definers: BTreeSet<_> = views.map(|view| &view.definer).collect();
+        for account in gone {
+            if !definers.contains(&(account.user.clone(), account.host.clone())) {
+                continue;
+            }
+            let who = account.quoted();
+            if !self
+                .state
+                .rights
+                .has(Right::Dynamic("ALLOW_NONEXISTENT_DEFINER"))
+            {
+                return Err(SqlError::user_is_definer(operation, who));
+            }
+            let warning = SqlError::user_referenced_as_definer(who);
+            self.state.warnings.warn(warning);
         }
-        self.store_users("GRANT", &changed, &[])
+        Ok(())
     }
 
-    pub(super) fn revoke(&mut self, names: &[UserName]) -> Result<(), SqlError> {
-        let users = self.state.instance.users();
-        let mut changed = Vec::new();
-        for name in names {
-            let account = self.find_account(&users, name);
-            let mut account =
-                account.ok_or_else(|| SqlError::no_such_grant(&name.user, &name.host))?;
-            account.all = false;
-            account.grant_option = false;
-            changed.push(account);
-        }
-        self.store_users("REVOKE", &changed, &[])
-    }
-
-    /// Makes accounts durable. The log gets a statement without passwords, as MySQL's has only
-    /// their stored forms.
-    fn store_users(
+    /// Makes accounts durable. The log gets the statement with what is stored of passwords in the
+    /// place of them, so that whoever repeats it has the same accounts. 1227 for accounts with
+    /// SYSTEM_USER, which only such accounts may change.
+    pub(super) fn store_users(
         &mut self,
-        what: &str,
+        text: String,
         put: &[Account],
         remove: &[Account],
     ) -> Result<(), SqlError> {
         if put.is_empty() && remove.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = put.iter().chain(remove).map(Account::quoted).collect();
+        for account in put.iter().chain(remove) {
+            self.check_protected(&(account.user.clone(), account.host.clone()))?;
+        }
         let statement = DdlStatement {
             database: self.state.database.to_string(),
-            text: format!("/* {what} {} */", names.join(", ")),
+            text,
             reading: cohort_engine::log::Reading::PLAIN,
             foreign_key_checks: true,
         };
         let related = Related::default();
         let wait = self.state.settings().table_lock_wait_ms;
-        let change = users::change(put, remove);
+        let change = users::change(put, remove)?;
         let engine = &self.state.instance.engine;
         engine.change_schema(&self.state.owner, change, &related, &statement, wait, None)?;
+        self.state.find_rights();
         Ok(())
     }
 }
 
-fn quoted(name: &UserName) -> String {
-    format!("'{}'@'{}'", name.user, name.host)
+/// `'name'@'host'`, as errors have it.
+pub(super) fn name(who: &UserName) -> String {
+    format!("'{}'@'{}'", who.user, who.host)
+}
+
+/// A string in quotes, whatever is in it.
+fn string(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// `'name'@'host'`, whatever is in it.
+fn in_quotes(user: &str, host: &str) -> String {
+    format!("{}@{}", string(user), string(host))
+}
+
+/// The names of accounts, as the log has them.
+pub(super) fn names(accounts: &[Account]) -> String {
+    let names = accounts
+        .iter()
+        .map(|account| in_quotes(&account.user, &account.host));
+    names.collect::<Vec<_>>().join(",")
+}
+
+/// An account and how it proves who it is, as the log has it.
+fn identified(account: &Account) -> String {
+    let who = in_quotes(&account.user, &account.host);
+    let stored = match account.authentication.is_empty() {
+        true => String::new(),
+        false => format!(" AS {}", string(&account.authentication)),
+    };
+    format!("{who} IDENTIFIED WITH '{}'{stored}", account.plugin)
+}
+
+/// COMMENT is an attribute of that name; ATTRIBUTE adds to those that are there, and takes away
+/// those that are null.
+fn set_attributes(account: &mut Account, wanted: &Attributes) -> Result<(), SqlError> {
+    let mut attributes = account.attributes.take().unwrap_or_default();
+    match wanted {
+        Attributes::Comment(comment) => {
+            attributes.insert("comment".to_owned(), comment.clone().into());
+        }
+        Attributes::Object(text) => {
+            let Ok(serde_json::Value::Object(object)) = serde_json::from_str(text) else {
+                return Err(SqlError::invalid_user_attribute());
+            };
+            for (name, value) in object {
+                match value.is_null() {
+                    true => attributes.remove(&name),
+                    false => attributes.insert(name, value),
+                };
+            }
+        }
+    }
+    account.attributes = (!attributes.is_empty()).then_some(attributes);
+    Ok(())
 }
 
 /// 1396 for those that could not be done.
-fn fail(operation: &str, users: &[String]) -> Result<(), SqlError> {
+pub(super) fn fail(operation: &str, users: &[Named]) -> Result<(), SqlError> {
     if users.is_empty() {
         return Ok(());
     }
+    let users: Vec<&str> = users.iter().map(|user| user.0.as_str()).collect();
     Err(SqlError::user_operation_failed(operation, users.join(",")))
 }

@@ -6,6 +6,7 @@ use crate::{
     command::{Command, Filter, Purge, Show, TableAdmin, TableName},
     error::SqlError,
     output::{Done, Output},
+    privileges::{Privilege, needed},
     show::{self, Shown},
 };
 use cohort_engine::{txn::WaitFor, types::Value};
@@ -84,27 +85,7 @@ impl Session {
             Command::Replication(what) => return self.replicate(what, out),
             Command::Binlog(encoded) => return self.binlog(encoded, out),
             Command::Xa(xa) => return self.xa(xa, out),
-            Command::CreateUser {
-                if_not_exists,
-                users,
-                options,
-            } => self.create_users(users, options, *if_not_exists)?,
-            Command::AlterUser {
-                if_exists,
-                users,
-                options,
-            } => self.alter_users(users, options, *if_exists)?,
-            Command::DropUser { if_exists, users } => self.drop_users(users, *if_exists)?,
-            Command::RenameUser(pairs) => self.rename_users(pairs)?,
-            Command::SetPassword { user, password } => {
-                self.set_password(user.as_ref(), password)?;
-            }
-            Command::Grant {
-                users,
-                grant_option,
-                usage,
-            } => self.grant(users, *grant_option, *usage)?,
-            Command::Revoke(users) => self.revoke(users)?,
+            Command::Account(statement) => self.account_statement(statement)?,
         }
         self.done(0, String::new(), out)
     }
@@ -120,7 +101,8 @@ impl Session {
         let Some(entry) = instance.sessions.find(id) else {
             return Err(SqlError::unknown_thread(id));
         };
-        if !self.state.privileged && entry.activity.lock().user != self.state.who.user {
+        let is_own = entry.activity.lock().user == self.state.who.user;
+        if !is_own && !self.state.rights.has_any(needed::CONNECTION_ADMIN) {
             return Err(SqlError::kill_denied(id));
         }
         if id == self.state.id {
@@ -136,14 +118,6 @@ impl Session {
         let tls = self.state.instance.tls();
         tls.ok_or_else(|| SqlError::not_supported("ALTER INSTANCE RELOAD TLS"))?
             .reload(rollback)
-    }
-
-    pub(super) fn need_privileges(&self, name: &str) -> Result<(), SqlError> {
-        if self.state.privileged {
-            Ok(())
-        } else {
-            Err(SqlError::privilege_needed(name))
-        }
     }
 
     /// FLUSH. Everything committed is durable already; what is left is to begin a new log file
@@ -245,16 +219,27 @@ impl Session {
         self.send(&shown, !keeps, out)
     }
 
-    /// For statements about the tables themselves: 1046 without a database, 1142 for accounts
-    /// without privileges.
-    pub(super) fn check_admin(&self, command: &str, tables: &[TableName]) -> Result<(), SqlError> {
+    /// For statements about the tables themselves: 1046 without a database, 1142 without these
+    /// privileges or, if none are named, for tables that may not be described.
+    pub(super) fn check_admin(
+        &self,
+        needed: &[Privilege],
+        tables: &[TableName],
+    ) -> Result<(), SqlError> {
         for name in tables {
             let database = name.database.as_deref().unwrap_or(&self.state.database);
             if database.is_empty() {
                 return Err(SqlError::no_database());
             }
-            if crate::catalog::virtual_table(database, &name.name).is_none() {
-                self.state.check_privileged(command, &name.name)?;
+            let is_virtual = crate::catalog::virtual_table(database, &name.name).is_some();
+            if !is_virtual && !self.is_temporary(name) {
+                match needed {
+                    [] => self.may_describe(name)?,
+                    needed => {
+                        let table = (database, name.name.as_str());
+                        self.state.need_within_table(needed, table)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -274,11 +259,14 @@ impl Session {
             TableAdmin::Optimize => "optimize",
             TableAdmin::Repair => "repair",
         };
-        let command = match what {
-            TableAdmin::Check => "SELECT",
-            TableAdmin::Analyze | TableAdmin::Optimize | TableAdmin::Repair => "SELECT, INSERT",
+        let needed: &[Privilege] = match what {
+            // Whoever may describe it.
+            TableAdmin::Check => &[],
+            TableAdmin::Analyze | TableAdmin::Optimize | TableAdmin::Repair => {
+                &[Privilege::Select, Privilege::Insert]
+            }
         };
-        self.check_admin(command, tables)?;
+        self.check_admin(needed, tables)?;
         let mut rows = Vec::new();
         for name in tables {
             let database = name.database.as_deref().unwrap_or(&self.state.database);

@@ -1,7 +1,7 @@
 //! A session that copies the database for `cohort backup`.
 
 use super::Session;
-use crate::{error::SqlError, variables::persisted};
+use crate::{error::SqlError, privileges::needed, variables::persisted};
 use cohort_engine::txn::{
     Engine, TableLocks, TxnError,
     backup::{Backup, BackupError, BackupSink, FileEnd, Have},
@@ -85,9 +85,7 @@ impl Session {
     }
 
     fn prepare_backup(&self, kind: BackupKind) -> Result<BackUp, SqlError> {
-        if !self.state.privileged {
-            return Err(SqlError::privilege_needed("BACKUP_ADMIN"));
-        }
+        self.state.need(needed::BACKUP_ADMIN)?;
         let definitions = match kind {
             BackupKind::Whole => Some(self.take_locks(Engine::lock_definitions)?),
             BackupKind::Log(_) => None,

@@ -16,6 +16,7 @@ use crate::{
     error::SqlError,
     expr::assign::{assign, implicit_default},
     output::Output,
+    privileges::Privilege,
     show::Shown,
     text::json::print,
     warnings::Level,
@@ -42,7 +43,7 @@ impl Session {
         quick: bool,
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        self.check_admin("SELECT", tables)?;
+        self.check_admin(&[Privilege::Select], tables)?;
         let mut rows = Vec::new();
         for name in tables {
             let database = name.database.as_deref().unwrap_or(&self.state.database);

@@ -6,7 +6,7 @@
 //! for source and replica.
 
 use super::Session;
-use crate::{error::SqlError, expr::text, state::Replica};
+use crate::{error::SqlError, expr::text, privileges::needed, state::Replica};
 use cohort_engine::{
     log::{FollowError, Follower, Start, Step, file_name},
     types::{GtidSet, Value},
@@ -131,10 +131,7 @@ impl Session {
     }
 
     fn may_follow(&self) -> Result<(), SqlError> {
-        match self.state.privileged {
-            true => Ok(()),
-            false => Err(SqlError::privilege_needed("REPLICATION SLAVE")),
-        }
+        self.state.need(needed::REPLICATION_SLAVE)
     }
 
     /// What the first of these user variables says that is set.

@@ -8,7 +8,7 @@
 use super::{Compiled, Session, Statement};
 use crate::{
     command::Command, error::SqlError, expr::functions::gtid, output::Output, plan::Body,
-    state::GtidNext,
+    privileges::needed, state::GtidNext,
 };
 use cohort_engine::{
     log::Origin,
@@ -27,9 +27,7 @@ const NO_VERSION: u64 = 999_999;
 impl Session {
     /// SET gtid_next. 1774 if it is none, 1766 in a transaction, 1790 while another one is owned.
     pub(super) fn set_gtid_next(&mut self, value: &str) -> Result<(), SqlError> {
-        self.need_privileges(
-            "SUPER, SYSTEM_VARIABLES_ADMIN, SESSION_VARIABLES_ADMIN or REPLICATION_APPLIER",
-        )?;
+        self.state.need(needed::SET_GTID)?;
         if self.transaction.open.is_some() {
             return Err(SqlError::variable_in_transaction("gtid_next"));
         }
@@ -171,7 +169,7 @@ impl Session {
         if self.transaction.open.is_some() {
             return Err(SqlError::log_bin_in_transaction());
         }
-        self.need_privileges("SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN")?;
+        self.state.need(needed::SESSION_VARIABLES)?;
         self.state.owner.set_unlisted(!on);
         Ok(())
     }

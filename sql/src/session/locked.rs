@@ -14,6 +14,7 @@ use crate::{
     ddl::{self, Action},
     error::SqlError,
     plan::{TableUse, ViewUse, VirtualTables, read_view},
+    privileges::Privilege,
 };
 use cohort_engine::{
     txn::{Dictionary, Engine, Owner, TableLocks, TxnError},
@@ -307,16 +308,20 @@ impl Session {
         Ok(read.tables.into_iter().map(|used| used.table).collect())
     }
 
-    /// 1044 for writing tables of the server's own, and for those of information_schema; 1142 for
-    /// accounts without privileges.
+    /// 1044 for writing tables of the server's own, and for those of information_schema; 1044 and
+    /// 1142 without LOCK TABLES and SELECT.
     fn check_lockable(&self, table: (&str, &str), writes: bool) -> Result<(), SqlError> {
-        let (user, host) = &self.state.account;
         let is_virtual = crate::catalog::is_virtual(table.0);
         let own = is_virtual || (table.0 == OWN_SCHEMA && !self.state.internal);
         if (own && writes) || table.0.eq_ignore_ascii_case("information_schema") {
-            return Err(SqlError::database_access_denied(user, host, table.0));
+            return Err(self.state.refused_database(table.0));
         }
-        self.state.check_privileged("SELECT, LOCK TABLES", table.1)
+        if is_virtual {
+            return self.state.need_on_table(&[Privilege::Select], table);
+        }
+        self.state
+            .need_on_database(&[Privilege::LockTables], table.0)?;
+        self.state.need_on_table(&[Privilege::Select], table)
     }
 
     /// UNLOCK TABLES: it ends the transaction if there are locked tables.
@@ -414,7 +419,7 @@ impl Session {
     }
 
     /// Whether a name is that of a temporary table.
-    fn is_temporary(&self, table: &TableName) -> bool {
+    pub(super) fn is_temporary(&self, table: &TableName) -> bool {
         let (database, name) = place(table, &self.state.database);
         let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
         engine.temporary_table(owner, database, name).is_some()

@@ -6,12 +6,14 @@
 
 mod account;
 mod admin;
+mod allowed;
 mod apply;
 mod backup;
 mod bound;
 mod checksum;
 mod created;
 mod dump;
+mod grant;
 mod gtid;
 mod locked;
 mod masked;
@@ -40,6 +42,7 @@ use crate::{
     error::SqlError,
     lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
+    rights::Rights,
     show::{self, Shown},
     state::{Attributes, Encryption, Entry, GtidNext},
     status::Counter,
@@ -176,7 +179,10 @@ impl Session {
             who,
             user_at_host: Arc::from(""),
             account_at_host: Arc::from(""),
-            privileged: false,
+            roles: Vec::new(),
+            roles_text: Arc::from("NONE"),
+            rights: Arc::new(Rights::new(Vec::new())),
+            users: (u64::MAX, Arc::default()),
             internal: false,
             database: Arc::from(""),
             user_variables: crate::state::UserVariables::default(),
@@ -292,6 +298,7 @@ impl Session {
         if state.in_transaction {
             self.trail.spoken(now);
         }
+        state.refresh_rights();
         state.now_micros = state
             .timestamp
             .unwrap_or(i64::try_from(now).unwrap_or(i64::MAX));
@@ -453,8 +460,12 @@ impl Session {
                 if facts.changes {
                     self.check_writable()?;
                 }
-                if let Some(privilege) = facts.privilege {
-                    self.need_privileges(privilege)?;
+                if let Some(privilege) = facts.privilege
+                    && !facts
+                        .on_mysql
+                        .is_some_and(|one| self.state.writes_accounts(one))
+                {
+                    self.state.need(privilege)?;
                 }
                 self.command(command, params, out)
             }
@@ -539,14 +550,14 @@ impl Session {
 
     /// COM_INIT_DB.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        self.state.refresh_rights();
+        if !self.state.rights.enters(name) {
+            return Err(self.state.refused_database(name));
+        }
         let dictionary = self.state.instance.engine.dictionary();
         let database = dictionary.database(name);
         if database.is_none() && !crate::catalog::is_virtual(name) {
             return Err(SqlError::unknown_database(name));
-        }
-        if !self.state.privileged && database.is_some() {
-            let who = &self.state.account;
-            return Err(SqlError::database_access_denied(&who.0, &who.1, name));
         }
         let collation =
             database.map_or_else(|| crate::catalog::collation_of(name), |d| d.collation);
@@ -657,7 +668,7 @@ impl Session {
     /// Makes it one of the server's own: it may write to the schema `cohort`.
     pub fn set_internal(&mut self) {
         self.state.internal = true;
-        self.state.privileged = true;
+        self.state.rights = Arc::new(Rights::unlimited());
     }
 
     /// The collation that the client has named when it came: its strings are in it.

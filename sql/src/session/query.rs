@@ -1,6 +1,6 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::{Session, bound::Bound, client_gone, schema::OWN_SCHEMA, withheld::Withheld};
+use super::{Session, bound::Bound, client_gone, withheld::Withheld};
 use crate::{
     catalog,
     error::SqlError,
@@ -184,6 +184,7 @@ impl Session {
         let plan = state.with_compile_context(database, |context| {
             let context = CompileContext {
                 locked: self.locked.tables.is_some(),
+                who: Some(state.who_asks()),
                 parameters,
                 kinds,
                 ..*context
@@ -211,6 +212,7 @@ impl Session {
         state.with_compile_context(database, |context| {
             let context = CompileContext {
                 locked: self.locked.tables.is_some(),
+                who: Some(state.who_asks()),
                 ..*context
             };
             interrupt::by(Some(Arc::clone(&state.owner)), || {
@@ -531,35 +533,6 @@ impl Session {
             Some(locked) => locked.check(&plan.tables, &plan.views),
             None => Ok(()),
         }
-    }
-
-    /// 1142 for accounts without privileges, unless they look at virtual tables only, and for
-    /// statements that change rows and have to do with the server's own tables.
-    pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
-        self.check_definers(&plan.views)?;
-        let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
-        let refused = if !self.state.privileged {
-            // A view is refused even if it names no table.
-            let view = plan.views.first().map(|used| &used.view.name);
-            view.or_else(|| plan.tables.first().map(|used| &used.table.name))
-        } else if changes && !self.state.internal {
-            let mut tables = plan.tables.iter().map(|used| &used.table);
-            let own = tables.find(|table| table.database == OWN_SCHEMA);
-            own.map(|table| &table.name)
-        } else {
-            None
-        };
-        let Some(name) = refused else {
-            return Ok(());
-        };
-        let command = match &plan.body {
-            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => "SELECT",
-            Body::Insert(_) => "INSERT",
-            Body::Update(_) | Body::UpdateJoined(_) => "UPDATE",
-            Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",
-        };
-        let (user, host) = &self.state.account;
-        Err(SqlError::table_access_denied(command, user, host, name))
     }
 
     /// One attempt to run a plan. `None`: a table has changed since it was compiled.

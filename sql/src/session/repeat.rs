@@ -261,13 +261,7 @@ fn is_of_logs(what: &Compiled) -> bool {
                 | Command::Flush { .. }
                 | Command::FlushTables { .. }
                 | Command::TableAdmin(..)
-                | Command::CreateUser { .. }
-                | Command::AlterUser { .. }
-                | Command::DropUser { .. }
-                | Command::RenameUser(_)
-                | Command::SetPassword { .. }
-                | Command::Grant { .. }
-                | Command::Revoke(_)
+                | Command::Account(_)
         ),
     }
 }

@@ -13,17 +13,6 @@ use std::sync::Arc;
 pub(super) const OWN_SCHEMA: &str = "cohort";
 
 impl Session {
-    /// 1044 for a change of the server's own schema.
-    pub(super) fn check_schema(&self, statement: &ddl::Statement) -> Result<(), SqlError> {
-        let state = &self.state;
-        let current = &*state.database;
-        if state.internal || !statement.databases(current).any(|name| name == OWN_SCHEMA) {
-            return Ok(());
-        }
-        let (user, host) = &state.account;
-        Err(SqlError::database_access_denied(user, host, OWN_SCHEMA))
-    }
-
     /// What comes before a temporary table is made or dropped: it is done in the transaction that is
     /// open, but not undone with it.
     pub(super) fn enter_for_temporary(&mut self, change: &ddl::Statement) -> Result<(), SqlError> {
@@ -99,7 +88,7 @@ impl Session {
             session: &facts,
             reading: &reading,
             account: (&state.account.0, &state.account.1),
-            privileged: state.privileged,
+            rights: &state.rights,
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
             primary_key_required: settings.primary_key_required,
             foreign_key_checks: settings.foreign_key_checks,

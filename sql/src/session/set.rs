@@ -6,6 +6,7 @@ use crate::{
     command::{Assignment, SetScope},
     error::SqlError,
     lexer::{self, Kind, Lexer},
+    privileges::needed,
     variables::{self, Access, Scope, Variable, persisted::Persisted},
 };
 use cohort_engine::types::{Charset, Collation, Value};
@@ -243,10 +244,8 @@ impl Session {
         value: Option<&Value>,
     ) -> Result<(Value, Option<SqlError>), SqlError> {
         let global = scope == SetScope::Global || variable.scope == Scope::Global;
-        if global && !self.state.privileged {
-            return Err(SqlError::privilege_needed(
-                "SUPER or SYSTEM_VARIABLES_ADMIN",
-            ));
+        if global {
+            self.state.need(needed::GLOBAL_VARIABLES)?;
         }
         let (value, warning) = match value {
             Some(value) => variable.convert(value)?,
@@ -324,7 +323,7 @@ impl Session {
             "original_commit_timestamp"
             | "original_server_version"
             | "immediate_server_version" => {
-                self.need_privileges("SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN")?;
+                self.state.need(needed::SESSION_VARIABLES)?;
             }
             "pseudo_thread_id" => return Ok(()),
             _ => {}

@@ -13,6 +13,7 @@ use super::Session;
 use crate::{
     command::{Completion, SetScope, isolation_name},
     error::SqlError,
+    privileges::needed,
     state::ReadOnly,
     status::Counter,
     variables::{self, Variable},
@@ -306,7 +307,7 @@ impl Session {
     pub(super) fn check_server_writable(&self) -> Result<(), SqlError> {
         let state = &self.state;
         let option = match state.instance.read_only() {
-            ReadOnly::Users if !state.privileged => "--read-only",
+            ReadOnly::Users if !state.rights.has_any(needed::CONNECTION_ADMIN) => "--read-only",
             ReadOnly::All => "--super-read-only",
             ReadOnly::No | ReadOnly::Users => return Ok(()),
         };

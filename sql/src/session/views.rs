@@ -7,7 +7,6 @@ use crate::{
     output::Output,
     plan::{self, ViewDraft},
     state::State,
-    users::Users,
 };
 use cohort_engine::types::View;
 use std::sync::Arc;
@@ -37,6 +36,7 @@ impl Session {
             return Ok(true);
         };
         let draft = self.define_view(create, replaced.as_ref())?;
+        self.check_needs(&draft.needs)?;
         let values = self.state.variables.values();
         let client = values.text("character_set_client").to_string();
         let collation = self.state.settings().collation;
@@ -59,24 +59,6 @@ impl Session {
         self.compile_text(create.query.as_bytes(), &database, |parsed, context| {
             plan::define_view(parsed, context, week_format, replaced)
         })
-    }
-
-    /// 1449 if the account does not exist with whose privileges a view is to be read.
-    pub(super) fn check_definers(&self, views: &[plan::ViewUse]) -> Result<(), SqlError> {
-        let own = &self.state.account;
-        let others = views.iter().map(|used| &used.view);
-        let mut others = others.filter(|view| !view.invoker && view.definer != *own);
-        let Some(first) = others.next() else {
-            return Ok(());
-        };
-        let users = Users::new(self.state.instance.engine.dictionary());
-        for view in std::iter::once(first).chain(others) {
-            let (user, host) = &view.definer;
-            if users.get(user, host).is_none() {
-                return Err(SqlError::no_such_definer(user, host));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use super::{LONG, NUMBER, Shown, TEXT};
 use crate::{
     catalog::{number, text},
     error::SqlError,
+    privileges::needed,
     state::{Replica, State},
 };
 use cohort_engine::{
@@ -12,10 +13,7 @@ use cohort_engine::{
 };
 
 pub(super) fn allowed(session: &State) -> Result<(), SqlError> {
-    if session.privileged {
-        return Ok(());
-    }
-    Err(SqlError::privilege_needed("SUPER, REPLICATION CLIENT"))
+    session.need(needed::LOG_READERS)
 }
 
 pub(super) fn files(session: &State) -> Result<Shown, SqlError> {
@@ -105,9 +103,7 @@ pub(super) fn events(
 }
 
 pub(super) fn replicas(session: &State) -> Result<Shown, SqlError> {
-    if !session.privileged {
-        return Err(SqlError::privilege_needed("REPLICATION SLAVE"));
-    }
+    session.need(needed::REPLICATION_SLAVE)?;
     let source = session.instance.globals.values().number("server_id");
     let row = |replica: Replica| {
         vec![

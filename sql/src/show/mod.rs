@@ -1,6 +1,7 @@
 //! SHOW: tables of names and values, made from what information_schema knows, with MySQL's
 //! column names and texts.
 
+mod accounts;
 mod filter;
 mod logs;
 mod replica;
@@ -13,6 +14,8 @@ use crate::{
     command::{Filter, Show, TableName},
     error::SqlError,
     output::ColumnMeta,
+    privileges::Privileges,
+    rights::Object,
     state::State,
 };
 use cohort_engine::types::{Collation, Column, ColumnType, Table, Value, View};
@@ -160,10 +163,10 @@ fn unfiltered(session: &mut State, what: &Show, condition: &Filter) -> Result<Sh
             ],
         )),
         Show::Plugins => Ok(empty(&["Name", "Status", "Type", "Library", "License"])),
-        Show::Privileges => Ok(sessions::privileges()),
+        Show::Privileges => Ok(accounts::privileges()),
         Show::Nothing(columns) => Ok(empty(columns)),
-        Show::Grants(user) => sessions::grants(session, user.as_ref()),
-        Show::CreateUser(user) => sessions::create_user(session, user),
+        Show::Grants { of, using } => accounts::grants(session, of.as_ref(), using),
+        Show::CreateUser(user) => accounts::create_user(session, user),
         Show::BinaryLogs => logs::files(session),
         Show::BinaryLogStatus => logs::status(session),
         Show::BinlogEvents {
@@ -225,8 +228,9 @@ fn rename(table: &Table, rows: Rows, wanted: &[(&str, usize)]) -> Shown {
     }
 }
 
-/// The definition of a table, stored or virtual: 1046 without a database, 1146 without a table.
-fn find_table(session: &State, name: &TableName) -> Result<Arc<Table>, SqlError> {
+/// The definition of a table, stored or virtual: 1046 without a database, 1146 without a table,
+/// 1142 without a privilege on it or on a column of it, or for SHOW CREATE on all of it.
+fn find_table(session: &State, name: &TableName, command: &str) -> Result<Arc<Table>, SqlError> {
     let database = name.database.as_deref().unwrap_or(&session.database);
     if database.is_empty() {
         return Err(SqlError::no_database());
@@ -235,10 +239,22 @@ fn find_table(session: &State, name: &TableName) -> Result<Arc<Table>, SqlError>
         return Ok(Arc::clone(&table.definition));
     }
     let dictionary = session.dictionary();
+    let temporary = dictionary.table(database, &name.name);
+    let is_temporary = temporary.is_some_and(|table| table.is_temporary());
+    let rights = &session.rights;
+    let seen = match command {
+        "SHOW" => {
+            let on = rights.on(Object::Table(database, &name.name));
+            !on.both(Privileges::TABLE).is_empty()
+        }
+        _ => rights.describes_table(database, &name.name),
+    };
+    if !is_temporary && !seen {
+        return Err(session.refused(command, &name.name));
+    }
     if dictionary.database(database).is_none() && !catalog::is_virtual(database) {
         return Err(SqlError::unknown_database(database));
     }
-    session.check_privileged("SELECT", &name.name)?;
     if let Some(view) = dictionary.view(database, &name.name) {
         return Ok(Arc::new(catalog::view_table(session, view)?));
     }
@@ -252,14 +268,15 @@ fn find_table(session: &State, name: &TableName) -> Result<Arc<Table>, SqlError>
 fn find_view(session: &State, name: &TableName) -> Option<Arc<View>> {
     let database = name.database.as_deref().unwrap_or(&session.database);
     let dictionary = session.dictionary();
-    let hidden = dictionary.table(database, &name.name).is_some() || !session.privileged;
+    let hidden = dictionary.table(database, &name.name).is_some()
+        || !session.rights.sees_table(database, &name.name);
     match hidden {
         true => None,
         false => dictionary.view(database, &name.name).cloned(),
     }
 }
 
-/// The database that a SHOW is about: 1046 without one, 1044 for accounts without privileges, 1049
+/// The database that a SHOW is about: 1046 without one, 1044 without any privilege on it, 1049
 /// if it is not there.
 fn find_database(session: &State, name: Option<&str>) -> Result<String, SqlError> {
     let name = name.unwrap_or(&session.database);
@@ -269,9 +286,8 @@ fn find_database(session: &State, name: Option<&str>) -> Result<String, SqlError
     if catalog::is_virtual(name) {
         return Ok(name.into());
     }
-    if !session.privileged {
-        let (user, host) = &session.account;
-        return Err(SqlError::database_access_denied(user, host, name));
+    if !session.rights.enters(name) {
+        return Err(session.refused_database(name));
     }
     if session.dictionary().database(name).is_none() {
         return Err(SqlError::unknown_database(name));

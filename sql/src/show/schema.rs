@@ -6,6 +6,7 @@ use crate::{
     command::{Filter, TableName},
     ddl,
     error::SqlError,
+    privileges::Privilege,
     state::State,
 };
 use cohort_engine::types::{ColumnType, Value, schema::Database};
@@ -97,10 +98,10 @@ fn of_definition(name: &str, rows: Rows, wanted: &[(&str, usize)]) -> Shown {
 }
 
 pub(super) fn columns(session: &State, full: bool, name: &TableName) -> Result<Shown, SqlError> {
-    let table = find_table(session, name)?;
+    let table = find_table(session, name, "SELECT")?;
     let positions = 0..table.named_columns().len();
     let rows = positions
-        .filter_map(|position| catalog::column_row(&table, position))
+        .filter_map(|position| catalog::column_row(session, &table, position))
         .collect();
     let wanted: &[(&str, usize)] = if full {
         &[
@@ -128,7 +129,7 @@ pub(super) fn columns(session: &State, full: bool, name: &TableName) -> Result<S
 }
 
 pub(super) fn index(session: &State, name: &TableName) -> Result<Shown, SqlError> {
-    let table = find_table(session, name)?;
+    let table = find_table(session, name, "SELECT")?;
     let rows = catalog::statistics_rows(session, &table);
     // "Packed" is always NULL: the position of another column that is.
     let wanted = [
@@ -154,9 +155,11 @@ pub(super) fn index(session: &State, name: &TableName) -> Result<Shown, SqlError
 /// SHOW CREATE VIEW; 1347 for a table.
 pub(super) fn create_view(session: &mut State, name: &TableName) -> Result<Shown, SqlError> {
     let Some(view) = find_view(session, name) else {
-        let table = find_table(session, name)?;
+        let table = find_table(session, name, "SELECT")?;
         return Err(SqlError::wrong_object(&table.database, &table.name, "VIEW"));
     };
+    session.need_on_table(&[Privilege::Select], (&view.database, &view.name))?;
+    session.need_on_table(&[Privilege::ShowView], (&view.database, &view.name))?;
     if let Err(gone) = catalog::view_table(session, &view) {
         session.warnings.warn(gone);
     }
@@ -181,7 +184,7 @@ pub(super) fn create_table(session: &mut State, name: &TableName) -> Result<Show
     if find_view(session, name).is_some() {
         return create_view(session, name);
     }
-    let table = find_table(session, name)?;
+    let table = find_table(session, name, "SHOW")?;
     let next = session.instance.engine.auto_increment_peek(&table);
     let settings = session.settings();
     let (mode, zone) = (settings.sql_mode, settings.time_zone);

@@ -1,12 +1,11 @@
-//! SHOW of sessions, warnings, privileges and the engine.
+//! SHOW of sessions, warnings and the engine.
 
 use super::{LONG, NUMBER, Shown, TEXT};
 use crate::{
     catalog::{self, number, text},
-    command::UserName,
     error::SqlError,
+    privileges::needed,
     state::State,
-    users::{Account, PRIVILEGES},
     warnings::{Condition, Level},
 };
 use cohort_engine::types::{ColumnType, DateTime, Value};
@@ -57,87 +56,6 @@ pub(super) fn count_warnings(session: &State, errors: bool) -> Shown {
     Shown::new(&[(name, NUMBER)], vec![vec![number(count)]])
 }
 
-pub(super) fn privileges() -> Shown {
-    let columns = [
-        ("Privilege", TEXT),
-        ("Context", TEXT),
-        ("Comment", ColumnType::VarChar(256)),
-    ];
-    let row = |name: &&str| {
-        vec![
-            text(name),
-            text("Server Admin"),
-            text("Part of ALL PRIVILEGES ON *.*"),
-        ]
-    };
-    Shown::new(&columns, PRIVILEGES.iter().map(row).collect())
-}
-
-/// The account that a statement names: an error if it is another's and one has no privileges.
-fn account(session: &State, name: Option<&UserName>) -> Result<Account, SqlError> {
-    let (own_user, own_host) = &session.account;
-    let (user, host) = match name {
-        Some(name) if !name.current => (&name.user, &name.host),
-        _ => (own_user, own_host),
-    };
-    if (user, host) != (own_user, own_host) {
-        session.check_privileged("SELECT", "user")?;
-    }
-    let found = session.instance.users().get(user, host);
-    found.ok_or_else(|| SqlError::no_such_grant(user, host))
-}
-
-/// `` `name`@`host` ``
-fn quoted(account: &Account) -> String {
-    format!(
-        "`{}`@`{}`",
-        account.user.replace('`', "``"),
-        account.host.replace('`', "``")
-    )
-}
-
-pub(super) fn grants(session: &State, name: Option<&UserName>) -> Result<Shown, SqlError> {
-    let account = account(session, name)?;
-    let what = if account.all {
-        "ALL PRIVILEGES"
-    } else {
-        "USAGE"
-    };
-    let option = if account.grant_option {
-        " WITH GRANT OPTION"
-    } else {
-        ""
-    };
-    let grant = format!("GRANT {what} ON *.* TO {}{option}", quoted(&account));
-    let heading = format!("Grants for {}@{}", account.user, account.host);
-    Ok(Shown::new(&[(&heading, LONG)], vec![vec![text(grant)]]))
-}
-
-pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, SqlError> {
-    let account = account(session, Some(name)).map_err(|error| match error.code {
-        1141 => SqlError::user_operation_failed(
-            "SHOW CREATE USER",
-            format_args!("'{}'@'{}'", name.user, name.host),
-        ),
-        _ => error,
-    })?;
-    let stored = if account.authentication.is_empty() {
-        String::new()
-    } else {
-        format!(" AS '{}'", account.authentication.replace('\'', "''"))
-    };
-    let statement = format!(
-        "CREATE USER {} IDENTIFIED WITH '{}'{stored} REQUIRE {} PASSWORD EXPIRE DEFAULT ACCOUNT \
-         UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT \
-         DEFAULT",
-        quoted(&account),
-        account.plugin,
-        account.requirement
-    );
-    let heading = format!("CREATE USER for {}@{}", account.user, account.host);
-    Ok(Shown::new(&[(&heading, LONG)], vec![vec![text(statement)]]))
-}
-
 /// A time of day in UTC, in InnoDB's form.
 fn time(micros: u64) -> String {
     let moment = i64::try_from(micros)
@@ -150,9 +68,7 @@ fn time(micros: u64) -> String {
 
 /// SHOW ENGINE INNODB STATUS: deadlocks, transactions, lock waits, log and store.
 pub(super) fn engine_status(session: &State) -> Result<Shown, SqlError> {
-    if !session.privileged {
-        return Err(SqlError::privilege_needed("PROCESS"));
-    }
+    session.need(needed::PROCESS)?;
     let engine = &session.instance.engine;
     let mut out = String::new();
     // Writing to a string cannot fail.

@@ -1,7 +1,7 @@
 //! XA RECOVER: the prepared transactions.
 
 use super::{NUMBER, Shown};
-use crate::{catalog::text, error::SqlError, state::State};
+use crate::{catalog::text, error::SqlError, privileges::needed, state::State};
 use cohort_engine::{
     txn::PreparedInfo,
     types::{ColumnType, Value},
@@ -9,7 +9,7 @@ use cohort_engine::{
 
 /// The result of XA RECOVER; `convert`: the bytes of the xid in hexadecimal.
 pub fn prepared(session: &State, convert: bool) -> Result<Shown, SqlError> {
-    if !session.privileged {
+    if !session.rights.has_any(needed::XA_RECOVER_ADMIN) {
         return Err(SqlError::xa_failed());
     }
     let row = |info: PreparedInfo| {

@@ -4,11 +4,19 @@ use super::State;
 use crate::{
     error::SqlError,
     expr::VariableScope,
-    plan::{CompileContext, PlanSettings},
+    plan::{Asker, CompileContext, PlanSettings},
 };
 use std::sync::Arc;
 
 impl State {
+    /// Whose names are looked up.
+    pub fn who_asks(&self) -> Asker<'_> {
+        Asker {
+            rights: &self.rights,
+            account: &self.account,
+        }
+    }
+
     /// What a plan depends on of the session.
     pub fn plan_settings<'a>(&self, database: &'a str) -> PlanSettings<'a> {
         let settings = self.settings();
@@ -45,6 +53,7 @@ impl State {
             settings: self.plan_settings(database),
             virtual_tables: self,
             locked: false,
+            who: None,
             variable: &variable,
             user_variable: &|name: &str| self.user_variable_type(name),
             parameters: &[],

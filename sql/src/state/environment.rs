@@ -88,6 +88,7 @@ impl State {
             database: (!self.database.is_empty()).then_some(&*self.database),
             user: &self.user_at_host,
             current_user: &self.account_at_host,
+            current_role: &self.roles_text,
             version: &self.instance.version,
             last_insert_id: self.last_insert_id,
             row_count: self.row_count,

@@ -6,12 +6,13 @@ use super::{
 };
 use crate::{
     advice::{Advice, Subject},
+    command,
     error::SqlError,
     lexer::Mode,
     plan::PlanCache,
     temporary,
     user_locks::UserLocks,
-    users::Users,
+    users::{Account, Users},
     variables::{
         self, Access, Globals, Scope, Variable,
         persisted::{self, Store},
@@ -68,6 +69,8 @@ pub struct Instance {
     pub gtid_owners: GtidOwners,
     /// Who follows the log.
     pub replicas: Replicas,
+    /// The accounts, as of a version of the dictionary.
+    users: Mutex<(u64, Arc<Users>)>,
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
     replication: OnceLock<Arc<dyn Replication>>,
@@ -99,6 +102,7 @@ impl Instance {
             user_locks: UserLocks::default(),
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),
+            users: Mutex::new((u64::MAX, Arc::default())),
             pool: OnceLock::new(),
             tls: OnceLock::new(),
             replication: OnceLock::new(),
@@ -147,8 +151,52 @@ impl Instance {
     }
     /// The accounts as they are now.
     #[must_use]
-    pub fn users(&self) -> Users {
-        Users::new(self.engine.dictionary())
+    pub fn users(&self) -> Arc<Users> {
+        self.users_now().1
+    }
+    /// The same, with the version of the dictionary. As long as no account statement was run they
+    /// are the same ones.
+    pub(crate) fn users_now(&self) -> (u64, Arc<Users>) {
+        let mut known = self.users.lock();
+        let dictionary = self.engine.dictionary();
+        if known.0 != dictionary.version() {
+            if !known.1.are_those_of(&dictionary) {
+                known.1 = Arc::new(Users::new(&dictionary));
+            }
+            known.0 = dictionary.version();
+        }
+        known.clone()
+    }
+    /// The roles that an account may activate: those that were granted to it, and the mandatory
+    /// ones.
+    pub(crate) fn roles_of(&self, account: &Account) -> Vec<(String, String)> {
+        let granted = account.grants.roles.iter();
+        let granted = granted.map(|role| (role.user.clone(), role.host.clone()));
+        let mut roles: Vec<(String, String)> = granted.collect();
+        roles.extend(self.mandatory_roles());
+        roles.sort();
+        roles.dedup();
+        roles
+    }
+    /// The roles that are active at first: an account's default ones, and the mandatory ones.
+    pub(crate) fn default_roles(&self, account: &Account) -> Vec<(String, String)> {
+        let mut roles = account.default_roles.clone();
+        roles.extend(self.mandatory_roles());
+        roles.sort();
+        roles.dedup();
+        roles
+    }
+    /// mandatory_roles: those that every account has, as far as they are there.
+    pub(crate) fn mandatory_roles(&self) -> Vec<(String, String)> {
+        let values = self.globals.values();
+        let text = values.text("mandatory_roles");
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let users = self.users();
+        let mut roles = command::role_list(text).unwrap_or_default();
+        roles.retain(|(user, host)| users.get(user, host).is_some());
+        roles
     }
     /// Gives a variable its value at start, from the server's configuration, whether it is
     /// dynamic or not: 1193 if there is none of this name, 1231 or 1232 for a bad value.

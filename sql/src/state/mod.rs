@@ -27,15 +27,18 @@ use crate::{
     command::SetScope,
     error::SqlError,
     expr::{ExprType, Seeds},
+    privileges::{AnyOf, Privilege, Privileges, quoted_account},
+    rights::{Object, Rights},
     status::Counters,
     user_locks::Holder,
+    users::Users,
     variables::{self, Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };
 use cohort_engine::{
     log::Reading,
     txn::{Dictionary, Owner},
-    types::{Collation, Decimal, Value},
+    types::{Collation, Decimal, Table, Value},
 };
 use std::sync::{
     Arc,
@@ -70,8 +73,14 @@ pub struct State {
     pub user_at_host: Arc<str>,
     /// CURRENT_USER(): the account.
     pub account_at_host: Arc<str>,
-    /// Whether that account has all privileges.
-    pub privileged: bool,
+    /// The roles that are active: their names and hosts.
+    pub roles: Vec<(String, String)>,
+    /// CURRENT_ROLE(): the same as text.
+    pub roles_text: Arc<str>,
+    /// What that account may do with them.
+    pub rights: Arc<Rights>,
+    /// The accounts that this was found in, and the version of the dictionary they are of.
+    pub(crate) users: (u64, Arc<Users>),
     /// It is one of the server's own, which may write to the schema `cohort`.
     pub internal: bool,
     /// The default database; empty for none.
@@ -113,14 +122,119 @@ pub struct State {
 }
 
 impl State {
-    /// 1142 for an account without privileges: `command` names what it would need for the table or
-    /// view.
-    pub fn check_privileged(&self, command: &str, table: &str) -> Result<(), SqlError> {
-        if self.privileged {
+    /// 1227 without one of these privileges.
+    pub fn need(&self, any: AnyOf) -> Result<(), SqlError> {
+        match self.rights.has_any(any) {
+            true => Ok(()),
+            false => Err(SqlError::privilege_needed(any)),
+        }
+    }
+    /// Whether the session has this privilege on the database mysql: it is one to change accounts.
+    #[must_use]
+    pub fn writes_accounts(&self, privilege: Privilege) -> bool {
+        self.rights.on(Object::Database("mysql")).has(privilege)
+    }
+    /// 1142 without all of these privileges on a table or view.
+    pub fn need_on_table(
+        &self,
+        needed: &[Privilege],
+        (database, table): (&str, &str),
+    ) -> Result<(), SqlError> {
+        let has = self.rights.on(Object::Table(database, table));
+        self.need_of(needed, has, (database, table))
+    }
+    /// The same; on each of them a privilege on some column is enough.
+    pub fn need_within_table(
+        &self,
+        needed: &[Privilege],
+        (database, table): (&str, &str),
+    ) -> Result<(), SqlError> {
+        let has = self.rights.within_table(database, table);
+        self.need_of(needed, has, (database, table))
+    }
+    fn need_of(
+        &self,
+        needed: &[Privilege],
+        has: Privileges,
+        (database, table): (&str, &str),
+    ) -> Result<(), SqlError> {
+        if needed.iter().all(|privilege| has.has(*privilege)) {
             return Ok(());
         }
+        let lacking = |has: Privileges| -> Vec<&str> {
+            let lacking = needed.iter().filter(|privilege| !has.has(**privilege));
+            lacking.map(|privilege| privilege.name()).collect()
+        };
+        // What is had of a column is not named, unless nothing else is lacking.
+        let mut names = lacking(self.rights.within_table(database, table));
+        if names.is_empty() {
+            names = lacking(has);
+        }
+        Err(self.refused(&names.join(", "), table))
+    }
+    /// Whether a table is one of the session's temporary ones, with which everything is allowed.
+    #[must_use]
+    pub fn is_own_temporary(&self, table: &Table) -> bool {
+        let (database, name) = table.full_name();
+        let engine = &self.instance.engine;
+        let own = engine.has_temporary(&self.owner);
+        let own = own.then(|| engine.temporary_table(&self.owner, database, name));
+        own.flatten().is_some_and(|own| own.id == table.id)
+    }
+    /// 1142: the command is not allowed on this table or view.
+    pub fn refused(&self, command: &str, table: &str) -> SqlError {
         let (user, host) = &self.account;
-        Err(SqlError::table_access_denied(command, user, host, table))
+        SqlError::table_access_denied(command, user, host, table)
+    }
+    /// 1044 without all of these privileges on a database.
+    pub fn need_on_database(&self, needed: &[Privilege], database: &str) -> Result<(), SqlError> {
+        let has = self.rights.on(Object::Database(database));
+        match needed.iter().all(|privilege| has.has(*privilege)) {
+            true => Ok(()),
+            false => Err(self.refused_database(database)),
+        }
+    }
+    /// 1044: a database is closed to this account.
+    pub fn refused_database(&self, database: &str) -> SqlError {
+        let (user, host) = &self.account;
+        SqlError::database_access_denied(user, host, database)
+    }
+    /// Finds out what the session may do, if accounts have changed.
+    #[inline]
+    pub(crate) fn refresh_rights(&mut self) {
+        if self.instance.engine.dictionary_version() != self.users.0 {
+            self.find_rights();
+        }
+    }
+    /// The same after something of its own has changed.
+    pub(crate) fn find_rights(&mut self) {
+        let before = Arc::clone(&self.users.1);
+        self.users = self.instance.users_now();
+        if !Arc::ptr_eq(&before, &self.users.1) {
+            self.weigh();
+        }
+    }
+    /// Finds out what the account may do with the active roles: those that it still has.
+    pub(crate) fn weigh(&mut self) {
+        if self.internal {
+            return;
+        }
+        let users = Arc::clone(&self.users.1);
+        let (user, host) = &self.account;
+        self.rights = match users.get(user, host) {
+            None => Arc::new(Rights::new(Vec::new())),
+            Some(account) => {
+                let granted = self.instance.roles_of(account);
+                self.roles.retain(|role| granted.contains(role));
+                Arc::new(Rights::new(users.with_roles(account, &self.roles)))
+            }
+        };
+        let roles = self.roles.iter();
+        let roles = roles.map(|(user, host)| quoted_account(user, host));
+        self.roles_text = match roles.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => Arc::from("NONE"),
+            roles => Arc::from(roles),
+        };
     }
 
     /// The variables that statements need.
@@ -211,15 +325,30 @@ impl State {
             .host
             .rsplit_once(':')
             .map_or(&*self.who.host, |(host, _)| host);
-        let users = self.instance.users();
+        self.users = self.instance.users_now();
+        let users = Arc::clone(&self.users.1);
         let account = match &self.who.account {
             Some((user, host)) => users.get(user, host),
             None => users.find(&self.who.user, &[host]),
         };
-        self.privileged = account.as_ref().is_some_and(|account| account.all);
-        self.account =
-            account.map_or_else(|| (self.who.user.clone(), "%".into()), |a| (a.user, a.host));
-        self.user_at_host = Arc::from(format!("{}@{host}", self.who.user));
+        let at_host = format!("{}@{host}", self.who.user);
+        self.account = account.map_or_else(
+            || (self.who.user.clone(), "%".into()),
+            |account| (account.user.clone(), account.host.clone()),
+        );
+        self.roles = account.map_or_else(Vec::new, |account| {
+            match self
+                .instance
+                .globals
+                .values()
+                .flag("activate_all_roles_on_login")
+            {
+                true => self.instance.roles_of(account),
+                false => self.instance.default_roles(account),
+            }
+        });
+        self.weigh();
+        self.user_at_host = Arc::from(at_host);
         self.account_at_host = Arc::from(format!("{}@{}", self.account.0, self.account.1));
     }
     /// The GTIDs of all commits, as gtid_executed has them.

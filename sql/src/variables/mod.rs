@@ -236,6 +236,11 @@ impl Values {
             _ => 0,
         }
     }
+    /// Whether the variable of this name is on.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.number(name) != 0
+    }
     /// The text that is the value of the variable of this name.
     #[must_use]
     pub fn text(&self, name: &str) -> &str {

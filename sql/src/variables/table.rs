@@ -16,6 +16,7 @@ use super::{
 /// Name, scope, access, type, default; by name.
 #[rustfmt::skip]
 pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
+    ("activate_all_roles_on_login", Global, Dynamic(Shown(".ci/clients/privileges.py")), Bool, "OFF"),
     ("admin_address", Global, Fixed, Text, ""),
     ("admin_port", Global, Fixed, UInt { min: 0, max: 65_535 }, "33062"),
     ("auto_generate_certs", Global, Fixed, Bool, "ON"),
@@ -198,6 +199,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("low_priority_updates", Both, Dynamic(Nothing("it says how to compute, not what")), Bool, "OFF"),
     ("lower_case_file_system", Global, Fixed, Bool, "OFF"),
     ("lower_case_table_names", Global, Fixed, UInt { min: 0, max: 2 }, "0"),
+    ("mandatory_roles", Global, Dynamic(Shown(".ci/clients/privileges.py")), Text, ""),
     ("max_allowed_packet", SessionReadOnly, Dynamic(Shown("mysql/src/tests/mod.rs")), UInt { min: 1_024, max: 1_073_741_824 }, "67108864"),
     ("max_binlog_cache_size", Global, Dynamic(Read("sql/src/state/instance.rs")), UInt { min: 4_096, max: 18_446_744_073_709_547_520 }, "1073741824"),
     ("max_binlog_size", Global, Dynamic(Shown("engine/src/log/tests/files.rs")), UInt { min: 4_096, max: 1_073_741_824 }, "1073741824"),

@@ -9,6 +9,8 @@ use crate::{
         syntax::{ForeignKeySyntax, KeyKind, KeySyntax, PartSyntax},
     },
     error::SqlError,
+    privileges::Privilege,
+    rights::Object,
 };
 use cohort_engine::{
     txn::{Dictionary, Related},
@@ -186,9 +188,26 @@ fn define(
         on_update: syntax.on_update,
     };
     check_nulls(&key, table)?;
-    // Whoever has no privilege in the parent's database may not look into it.
     ctx.check_database(parent_database)?;
+    check_references(&key, ctx)?;
     Ok(key)
+}
+
+/// 1142 without REFERENCES on the parent.
+fn check_references(key: &ForeignKey, ctx: &DdlContext<'_>) -> Result<(), SqlError> {
+    let (database, parent) = (&key.parent_database, &key.parent);
+    let rights = ctx.rights.on(Object::Table(database, parent));
+    if rights.has(Privilege::References) {
+        return Ok(());
+    }
+    let (user, host) = ctx.account;
+    let parent = format!("{database}.{parent}");
+    Err(SqlError::table_access_denied(
+        "REFERENCES",
+        user,
+        host,
+        parent,
+    ))
 }
 
 fn columns(syntax: &ForeignKeySyntax, table: &Table) -> Result<Vec<u16>, SqlError> {

@@ -53,8 +53,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     function(
         "current_role",
         (0, 0),
-        |t| system(t, 288),
-        |_, _| Ok(text("NONE")),
+        |t| system(t, 8192),
+        |_, context| Ok(text(context.statement.current_role)),
     ),
     function(
         "connection_id",

@@ -1,0 +1,394 @@
+//! What an account or a role was granted.
+
+use super::{DYNAMIC, Privilege, Privileges, Right};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What GRANT and REVOKE name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Granted {
+    /// ALL PRIVILEGES.
+    All,
+    /// These; USAGE is none.
+    These(Vec<NamedPrivilege>),
+}
+
+/// One privilege that GRANT or REVOKE names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPrivilege {
+    /// Which.
+    pub right: Right,
+    /// On which columns; none: on the whole.
+    pub columns: Vec<String>,
+}
+
+/// On what something is granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// `*.*`
+    Everything,
+    /// `database.*`: a pattern.
+    Database(String),
+    /// `database.table`
+    Table(String, String),
+}
+
+/// The grants on one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableGrants {
+    /// On all of it.
+    #[serde(default)]
+    pub privileges: Privileges,
+    /// On its columns, by their names.
+    #[serde(default)]
+    pub columns: BTreeMap<String, Privileges>,
+    /// Who has granted something last, as `user@host`.
+    #[serde(default)]
+    pub grantor: String,
+    /// When, in seconds since 1970.
+    #[serde(default)]
+    pub changed: u64,
+}
+
+/// A role that was granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleGrant {
+    /// Its name.
+    pub user: String,
+    /// Its host.
+    pub host: String,
+    /// WITH ADMIN OPTION.
+    #[serde(default)]
+    pub admin: bool,
+}
+
+/// All that an account or a role was granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grants {
+    /// On everything.
+    #[serde(default)]
+    pub global: Privileges,
+    /// The dynamic ones, and which of them with GRANT OPTION.
+    #[serde(default)]
+    pub dynamic: BTreeMap<String, bool>,
+    /// On databases, by patterns of names.
+    #[serde(default)]
+    pub databases: BTreeMap<String, Privileges>,
+    /// On tables, by database and name.
+    #[serde(default)]
+    pub tables: BTreeMap<String, BTreeMap<String, TableGrants>>,
+    /// Roles, in the order of their names.
+    #[serde(default)]
+    pub roles: Vec<RoleGrant>,
+}
+
+impl Granted {
+    /// The static privileges on the whole of a level.
+    #[must_use]
+    pub fn privileges(&self, level: &Level) -> Privileges {
+        match (self, level) {
+            (Granted::All, Level::Everything) => Privileges::GLOBAL,
+            (Granted::All, Level::Database(_)) => Privileges::DATABASE,
+            (Granted::All, Level::Table(..)) => Privileges::TABLE,
+            (Granted::These(named), _) => {
+                let whole = named.iter().filter(|one| one.columns.is_empty());
+                let mut all = Privileges::NONE;
+                for one in whole {
+                    if let Right::Static(privilege) = one.right {
+                        all = all.with(privilege.into());
+                    }
+                }
+                all
+            }
+        }
+    }
+    /// The dynamic ones. ALL on everything is all of them.
+    #[must_use]
+    pub fn dynamic(&self, level: &Level) -> Vec<&'static str> {
+        match self {
+            Granted::All if *level == Level::Everything => DYNAMIC.to_vec(),
+            Granted::All => Vec::new(),
+            Granted::These(named) => {
+                let dynamic = named.iter().filter_map(|one| match one.right {
+                    Right::Dynamic(name) => Some(name),
+                    Right::Static(_) => None,
+                });
+                dynamic.collect()
+            }
+        }
+    }
+    /// The columns that are named, and the privilege on each.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, Privilege)> {
+        let named = match self {
+            Granted::All => &[],
+            Granted::These(named) => named.as_slice(),
+        };
+        named.iter().flat_map(|one| {
+            let columns = one.columns.iter();
+            columns.filter_map(|column| match one.right {
+                Right::Static(privilege) => Some((column.as_str(), privilege)),
+                Right::Dynamic(_) => None,
+            })
+        })
+    }
+}
+
+impl TableGrants {
+    fn is_empty(&self) -> bool {
+        self.privileges.is_empty() && self.columns.is_empty()
+    }
+    /// What any of its columns was granted.
+    #[must_use]
+    pub fn of_columns(&self) -> Privileges {
+        let columns = self.columns.values();
+        columns.fold(Privileges::NONE, |all, one| all.with(*one))
+    }
+    /// What a column was granted.
+    #[must_use]
+    pub fn of_column(&self, column: &str) -> Privileges {
+        let mut columns = self.columns.iter();
+        let found = columns.find(|(name, _)| name.eq_ignore_ascii_case(column));
+        found.map_or(Privileges::NONE, |(_, privileges)| *privileges)
+    }
+}
+
+impl Grants {
+    /// Everything, with GRANT OPTION or without.
+    #[must_use]
+    pub fn everything(grant_option: bool) -> Grants {
+        let mut grants = Grants::default();
+        grants.grant(&Granted::All, &Level::Everything, grant_option, ("", 0));
+        grants
+    }
+
+    /// GRANT, by whom and when (in seconds since 1970).
+    pub fn grant(
+        &mut self,
+        granted: &Granted,
+        level: &Level,
+        grant_option: bool,
+        (grantor, now): (&str, u64),
+    ) {
+        let mut privileges = granted.privileges(level);
+        let dynamic = granted.dynamic(level);
+        // Of dynamic ones each has its own.
+        let only_dynamic = privileges.is_empty() && !dynamic.is_empty();
+        if grant_option && !only_dynamic {
+            privileges = privileges.with(Privilege::GrantOption.into());
+        }
+        for name in dynamic {
+            *self.dynamic.entry(name.to_owned()).or_default() |= grant_option;
+        }
+        match level {
+            Level::Everything => self.global = self.global.with(privileges),
+            Level::Database(_) if privileges.is_empty() => {}
+            Level::Database(pattern) => {
+                let known = self.databases.entry(pattern.clone()).or_default();
+                *known = known.with(privileges);
+            }
+            Level::Table(database, table) => {
+                let tables = self.tables.entry(database.clone()).or_default();
+                let known = tables.entry(table.clone()).or_default();
+                known.privileges = known.privileges.with(privileges);
+                for (column, privilege) in granted.columns() {
+                    let known = known.columns.entry(column.to_owned()).or_default();
+                    *known = known.with(privilege.into());
+                }
+                grantor.clone_into(&mut known.grantor);
+                known.changed = now;
+                self.forget_empty();
+            }
+        }
+    }
+
+    /// REVOKE. False: nothing of it was granted there.
+    pub fn revoke(
+        &mut self,
+        granted: &Granted,
+        level: &Level,
+        (grantor, now): (&str, u64),
+    ) -> bool {
+        let privileges = granted.privileges(level);
+        for name in granted.dynamic(level) {
+            self.dynamic.remove(name);
+        }
+        let done = match level {
+            Level::Everything => {
+                // Dynamic ones keep the GRANT OPTION that each has of its own.
+                self.global = self.global.without(privileges);
+                true
+            }
+            Level::Database(pattern) => match self.databases.get_mut(pattern) {
+                Some(known) if !known.both(privileges).is_empty() => {
+                    *known = known.without(privileges);
+                    true
+                }
+                _ => false,
+            },
+            Level::Table(database, table) => {
+                let known = self.tables.get_mut(database);
+                match known.and_then(|tables| tables.get_mut(table)) {
+                    None => false,
+                    Some(known) => {
+                        let before = known.clone();
+                        known.privileges = known.privileges.without(privileges);
+                        // What is revoked of a table is revoked of its columns.
+                        for column in known.columns.values_mut() {
+                            *column = column.without(privileges);
+                        }
+                        for (name, privilege) in granted.columns() {
+                            for (column, known) in &mut known.columns {
+                                if column.eq_ignore_ascii_case(name) {
+                                    *known = known.without(privilege.into());
+                                }
+                            }
+                        }
+                        let changed = *known != before;
+                        grantor.clone_into(&mut known.grantor);
+                        known.changed = now;
+                        changed
+                    }
+                }
+            }
+        };
+        self.forget_empty();
+        done || is_nothing(granted)
+    }
+
+    /// REVOKE ALL PRIVILEGES, GRANT OPTION: roles stay.
+    pub fn revoke_everything(&mut self) {
+        *self = Grants {
+            roles: std::mem::take(&mut self.roles),
+            ..Grants::default()
+        };
+    }
+
+    fn forget_empty(&mut self) {
+        self.databases.retain(|_, known| !known.is_empty());
+        for tables in self.tables.values_mut() {
+            for table in tables.values_mut() {
+                table.columns.retain(|_, known| !known.is_empty());
+            }
+            tables.retain(|_, table| !table.is_empty());
+        }
+        self.tables.retain(|_, tables| !tables.is_empty());
+    }
+
+    /// Grants a role.
+    pub fn grant_role(&mut self, user: &str, host: &str, admin: bool) {
+        let mut known = self.roles.iter_mut();
+        match known.find(|role| role.user == user && role.host == host) {
+            Some(role) => role.admin |= admin,
+            None => {
+                self.roles.push(RoleGrant {
+                    user: user.to_owned(),
+                    host: host.to_owned(),
+                    admin,
+                });
+                let name = |role: &RoleGrant| (role.user.clone(), role.host.clone());
+                self.roles.sort_by_key(name);
+            }
+        }
+    }
+
+    /// The grant of a role.
+    #[must_use]
+    pub fn role(&self, user: &str, host: &str) -> Option<&RoleGrant> {
+        let mut roles = self.roles.iter();
+        roles.find(|role| role.user == user && role.host == host)
+    }
+
+    /// With those of another account or role, without its roles.
+    pub fn add(&mut self, other: &Grants) {
+        self.global = self.global.with(other.global);
+        for (name, option) in &other.dynamic {
+            *self.dynamic.entry(name.clone()).or_default() |= option;
+        }
+        for (pattern, privileges) in &other.databases {
+            let known = self.databases.entry(pattern.clone()).or_default();
+            *known = known.with(*privileges);
+        }
+        for (database, tables) in &other.tables {
+            for (name, table) in tables {
+                let known = self.tables.entry(database.clone()).or_default();
+                let known = known.entry(name.clone()).or_default();
+                known.privileges = known.privileges.with(table.privileges);
+                for (column, privileges) in &table.columns {
+                    let known = known.columns.entry(column.clone()).or_default();
+                    *known = known.with(*privileges);
+                }
+            }
+        }
+    }
+
+    /// The grants on a table, if there are any on this level.
+    #[must_use]
+    pub fn table(&self, database: &str, table: &str) -> Option<&TableGrants> {
+        self.tables.get(database)?.get(table)
+    }
+}
+
+/// USAGE.
+fn is_nothing(granted: &Granted) -> bool {
+    matches!(granted, Granted::These(named) if named.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Privilege as P, *};
+
+    fn these(named: &[(P, &[&str])]) -> Granted {
+        let named = named.iter().map(|(privilege, columns)| NamedPrivilege {
+            right: Right::Static(*privilege),
+            columns: columns.iter().map(ToString::to_string).collect(),
+        });
+        Granted::These(named.collect())
+    }
+
+    fn table() -> Level {
+        Level::Table("d".into(), "t".into())
+    }
+
+    #[test]
+    fn what_is_revoked_of_a_table_is_revoked_of_its_columns() {
+        let mut grants = Grants::default();
+        let given = these(&[(P::Select, &[]), (P::Update, &["a"]), (P::Select, &["b"])]);
+        grants.grant(&given, &table(), false, ("", 0));
+        assert!(!grants.revoke(&these(&[(P::Delete, &[])]), &table(), ("", 0)));
+        assert!(grants.revoke(&these(&[(P::Update, &[])]), &table(), ("", 0)));
+        assert_eq!(
+            grants.table("d", "t").unwrap().of_column("A"),
+            Privileges::NONE
+        );
+        assert!(grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0)));
+        assert!(!grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0)));
+        assert!(grants.revoke(&Granted::All, &table(), ("", 0)));
+        assert_eq!(grants, Grants::default());
+    }
+
+    #[test]
+    fn all_on_everything_is_all_dynamic_ones_too() {
+        let mut grants = Grants::everything(true);
+        assert!(grants.dynamic.values().all(|option| *option));
+        assert_eq!(grants.dynamic.len(), DYNAMIC.len());
+        let option = these(&[(P::GrantOption, &[])]);
+        assert!(grants.revoke(&option, &Level::Everything, ("", 0)));
+        assert!(!grants.global.has(P::GrantOption));
+        assert!(grants.dynamic.values().all(|option| *option));
+        assert!(grants.revoke(&Granted::All, &Level::Everything, ("", 0)));
+        assert_eq!(grants, Grants::default());
+    }
+
+    #[test]
+    fn grants_are_kept_as_json() {
+        let mut grants = Grants::everything(false);
+        grants.grant(&these(&[(P::Insert, &["a"])]), &table(), true, ("r@h", 7));
+        grants.grant_role("r", "%", true);
+        let text = serde_json::to_string(&grants).unwrap();
+        assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), grants);
+        assert_eq!(
+            serde_json::from_str::<Grants>("{}").unwrap(),
+            Grants::default()
+        );
+    }
+}

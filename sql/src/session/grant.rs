@@ -1,0 +1,543 @@
+//! GRANT, REVOKE and roles: each statement does all that it says, or nothing.
+
+use super::{
+    Session,
+    account::{Named, name, names},
+};
+use crate::{
+    command::{ActiveRoles, DefaultRoles, GrantLevel, Lenience, UserName},
+    error::SqlError,
+    privileges::{Granted, Level, Privilege, Privileges, Right, needed, quoted_account},
+    rights::{Object, Rights},
+    users::{Account, Users},
+};
+use std::sync::Arc;
+
+impl Session {
+    /// GRANT of privileges.
+    pub(super) fn grant(
+        &mut self,
+        what: &Granted,
+        level: &GrantLevel,
+        users: &[UserName],
+        grant_option: bool,
+    ) -> Result<(), SqlError> {
+        let level = self.level(level)?;
+        check_level(what, &level)?;
+        if what.names(Right::Static(Privilege::Super)) {
+            let warning = SqlError::deprecated_super();
+            self.state.warnings.warn(warning);
+        }
+        self.may_grant(what, &level)?;
+        self.check_object(what, &level)?;
+        let known = self.state.instance.users();
+        let (grantor, now) = self.grantor();
+        let mut changed = Vec::new();
+        for user in users {
+            let account = self.find_account(&known, user);
+            let account = account.ok_or_else(SqlError::cannot_create_user_with_grant)?;
+            let mut account = Account::clone(account);
+            account
+                .grants
+                .grant(what, &level, grant_option, (&grantor, now));
+            changed.push(account);
+        }
+        let option = if grant_option {
+            " WITH GRANT OPTION"
+        } else {
+            ""
+        };
+        let text = format!(
+            "GRANT {} TO {}{option}",
+            what.text(&level),
+            self.names(users)
+        );
+        self.store_users(text, &changed, &[])
+    }
+
+    /// REVOKE of privileges.
+    pub(super) fn revoke(
+        &mut self,
+        what: &Granted,
+        level: &GrantLevel,
+        users: &[UserName],
+        lenience: Lenience,
+    ) -> Result<(), SqlError> {
+        let level = self.level(level)?;
+        check_level(what, &level)?;
+        if what.names(Right::Static(Privilege::Super)) {
+            let warning = SqlError::deprecated_super();
+            self.state.warnings.warn(warning);
+        }
+        self.may_grant(what, &level)?;
+        let known = self.state.instance.users();
+        let (grantor, now) = self.grantor();
+        let mut changed = Vec::new();
+        for user in users {
+            let Some(account) = self.find_account(&known, user) else {
+                self.unknown(user, lenience, no_such_grant(user, &level))?;
+                continue;
+            };
+            let mut account = Account::clone(account);
+            if account.grants.revoke(what, &level, (&grantor, now)) {
+                changed.push(account);
+            } else {
+                let error = no_such_grant(&self.resolved(user), &level);
+                self.pass(lenience.if_exists, error)?;
+            }
+        }
+        let text = format!("REVOKE {} FROM {}", what.text(&level), names(&changed));
+        self.store_users(text, &changed, &[])
+    }
+
+    /// REVOKE ALL PRIVILEGES, GRANT OPTION.
+    pub(super) fn revoke_all(
+        &mut self,
+        users: &[UserName],
+        lenience: Lenience,
+    ) -> Result<(), SqlError> {
+        let known = self.state.instance.users();
+        let mut changed = Vec::new();
+        for user in users {
+            let Some(account) = self.find_account(&known, user) else {
+                self.unknown(user, lenience, SqlError::revoke_all_failed())?;
+                continue;
+            };
+            let mut account = Account::clone(account);
+            account.grants.revoke_everything();
+            changed.push(account);
+        }
+        let text = format!(
+            "REVOKE ALL PRIVILEGES, GRANT OPTION FROM {}",
+            names(&changed)
+        );
+        self.store_users(text, &changed, &[])
+    }
+
+    /// GRANT of roles.
+    pub(super) fn grant_roles(
+        &mut self,
+        roles: &[UserName],
+        users: &[UserName],
+        admin: bool,
+    ) -> Result<(), SqlError> {
+        self.may_grant_roles(roles)?;
+        let known = self.state.instance.users();
+        let mut granted = Vec::new();
+        for role in roles {
+            let found = self.find_account(&known, role);
+            granted.push(Arc::clone(found.ok_or_else(|| self.unknown_id(role))?));
+        }
+        let mut changed = Vec::new();
+        for user in users {
+            let account = self.find_account(&known, user);
+            let account = account.ok_or_else(|| self.unknown_id(user))?;
+            let mut account = Account::clone(account);
+            for role in &granted {
+                if leads_to(&known, role, &account) {
+                    let (to, role) = (account.backticked(), role.backticked());
+                    return Err(SqlError::role_grant_loop(to, role));
+                }
+                account.grants.grant_role(&role.user, &role.host, admin);
+            }
+            changed.push(account);
+        }
+        let option = if admin { " WITH ADMIN OPTION" } else { "" };
+        let (roles, to) = (self.names(roles), self.names(users));
+        self.store_users(format!("GRANT {roles} TO {to}{option}"), &changed, &[])
+    }
+
+    /// REVOKE of roles.
+    pub(super) fn revoke_roles(
+        &mut self,
+        roles: &[UserName],
+        users: &[UserName],
+        lenience: Lenience,
+    ) -> Result<(), SqlError> {
+        self.may_grant_roles(roles)?;
+        let known = self.state.instance.users();
+        let mut revoked = Vec::new();
+        for role in roles {
+            match self.find_account(&known, role) {
+                Some(_) => revoked.push(self.resolved(role)),
+                None => self.pass(lenience.if_exists, self.unknown_id(role))?,
+            }
+        }
+        let mut changed = Vec::new();
+        for user in users {
+            let Some(account) = self.find_account(&known, user) else {
+                self.unknown(user, lenience, self.unknown_id(user))?;
+                continue;
+            };
+            let mut account = Account::clone(account);
+            let stays = |user: &str, host: &str| {
+                !revoked
+                    .iter()
+                    .any(|role| role.user == user && role.host == host)
+            };
+            account
+                .grants
+                .roles
+                .retain(|role| stays(&role.user, &role.host));
+            account
+                .default_roles
+                .retain(|(user, host)| stays(user, host));
+            changed.push(account);
+        }
+        if revoked.is_empty() {
+            return Ok(());
+        }
+        let text = format!("REVOKE {} FROM {}", self.names(&revoked), names(&changed));
+        self.store_users(text, &changed, &[])
+    }
+
+    /// CREATE ROLE.
+    pub(super) fn create_roles(
+        &mut self,
+        roles: &[UserName],
+        if_not_exists: bool,
+    ) -> Result<(), SqlError> {
+        let known = self.state.instance.users();
+        let (mut created, mut failed) = (Vec::new(), Vec::new());
+        for role in roles {
+            match self.find_account(&known, role) {
+                None => created.push(Account {
+                    locked: true,
+                    ..Account::new(&role.user, &role.host)
+                }),
+                Some(_) if if_not_exists => {
+                    let note = SqlError::user_already_exists(name(role));
+                    self.state.warnings.note(note);
+                }
+                Some(_) => failed.push(Named::exists(role)),
+            }
+        }
+        super::account::fail("CREATE ROLE", &failed)?;
+        self.store_users(format!("CREATE ROLE {}", names(&created)), &created, &[])
+    }
+
+    /// SET ROLE.
+    pub(super) fn set_role(&mut self, wanted: &ActiveRoles) -> Result<(), SqlError> {
+        let instance = Arc::clone(&self.state.instance);
+        let users = instance.users();
+        let (user, host) = &self.state.account;
+        let account = users
+            .get(user, host)
+            .ok_or_else(SqlError::no_matching_user)?;
+        let granted = instance.roles_of(account);
+        let roles = match wanted {
+            ActiveRoles::None => Vec::new(),
+            ActiveRoles::Default => instance.default_roles(account),
+            ActiveRoles::AllBut(others) => {
+                let is_other = |role: &(String, String)| {
+                    others
+                        .iter()
+                        .any(|other| (&other.user, &other.host) == (&role.0, &role.1))
+                };
+                granted.into_iter().filter(|role| !is_other(role)).collect()
+            }
+            ActiveRoles::These(roles) => {
+                let mut active = Vec::new();
+                for role in roles {
+                    let role = (role.user.clone(), role.host.clone());
+                    if !granted.contains(&role) {
+                        return Err(not_granted(&role, (user, host)));
+                    }
+                    active.push(role);
+                }
+                active.sort();
+                active.dedup();
+                active
+            }
+        };
+        self.state.roles = roles;
+        self.state.weigh();
+        Ok(())
+    }
+
+    /// SET DEFAULT ROLE.
+    pub(super) fn set_default_role(
+        &mut self,
+        roles: &DefaultRoles,
+        users: &[UserName],
+    ) -> Result<(), SqlError> {
+        self.check_own(users.iter())?;
+        let known = self.state.instance.users();
+        let mut changed = Vec::new();
+        for user in users {
+            let Some(account) = self.find_account(&known, user) else {
+                let user = self.resolved(user);
+                return Err(match roles {
+                    DefaultRoles::These(roles) if !roles.is_empty() => {
+                        let role = roles
+                            .first()
+                            .map(|role| (role.user.clone(), role.host.clone()));
+                        not_granted(&role.unwrap_or_default(), (&user.user, &user.host))
+                    }
+                    _ => self.unknown_id(&user),
+                });
+            };
+            let mut account = Account::clone(account);
+            account.default_roles = self.default_roles(&account, roles)?;
+            changed.push(account);
+        }
+        let roles = self.default_roles_text(roles);
+        let text = format!("SET DEFAULT ROLE {roles} TO {}", names(&changed));
+        self.store_users(text, &changed, &[])
+    }
+
+    /// The default roles that an account is to have: 3530 for one that it was not granted.
+    pub(super) fn default_roles(
+        &self,
+        account: &Account,
+        roles: &DefaultRoles,
+    ) -> Result<Vec<(String, String)>, SqlError> {
+        let granted = self.state.instance.roles_of(account);
+        match roles {
+            DefaultRoles::None => Ok(Vec::new()),
+            DefaultRoles::All => Ok(granted),
+            DefaultRoles::These(roles) => {
+                let mut wanted = Vec::new();
+                for role in roles {
+                    let role = (role.user.clone(), role.host.clone());
+                    if !granted.contains(&role) {
+                        return Err(not_granted(&role, (&account.user, &account.host)));
+                    }
+                    wanted.push(role);
+                }
+                wanted.sort();
+                wanted.dedup();
+                Ok(wanted)
+            }
+        }
+    }
+
+    /// As the log has them.
+    pub(super) fn default_roles_text(&self, roles: &DefaultRoles) -> String {
+        match roles {
+            DefaultRoles::None => "NONE".to_owned(),
+            DefaultRoles::All => "ALL".to_owned(),
+            DefaultRoles::These(roles) => self.names(roles),
+        }
+    }
+
+    /// On what: 1046 without a database, 1044 for information_schema.
+    fn level(&self, level: &GrantLevel) -> Result<Level, SqlError> {
+        let current = || {
+            let database = &*self.state.database;
+            match database.is_empty() {
+                true => Err(SqlError::no_database()),
+                false => Ok(database.to_owned()),
+            }
+        };
+        let level = match level {
+            GrantLevel::Everything => Level::Everything,
+            GrantLevel::Current => Level::Database(current()?),
+            GrantLevel::Database(pattern) => Level::Database(pattern.clone()),
+            GrantLevel::Table(table) => {
+                let database = table.database.clone().map_or_else(current, Ok)?;
+                Level::Table(database, table.name.clone())
+            }
+        };
+        if let Level::Database(database) | Level::Table(database, _) = &level
+            && database.eq_ignore_ascii_case("information_schema")
+        {
+            return Err(self.state.refused_database(database));
+        }
+        Ok(level)
+    }
+
+    /// Nobody gives or takes what they have not, with GRANT OPTION.
+    fn may_grant(&self, what: &Granted, level: &Level) -> Result<(), SqlError> {
+        let state = &self.state;
+        let rights = &state.rights;
+        for name in what.dynamic(level) {
+            // Who may grant everything may grant what a later version has beside it.
+            if !rights.may_grant(name) {
+                return Err(SqlError::privilege_needed("GRANT OPTION"));
+            }
+        }
+        let mut privileges = what.privileges(level);
+        for (_, privilege) in what.columns() {
+            privileges = privileges.with(privilege.into());
+        }
+        if privileges.is_empty() && !what.dynamic(level).is_empty() {
+            return Ok(());
+        }
+        let wanted = privileges.with(Privilege::GrantOption.into());
+        let has = has_on(rights, level);
+        if has.has_all(wanted) {
+            return Ok(());
+        }
+        Err(match level {
+            Level::Everything => {
+                let (user, host) = &state.account;
+                let account = state.users.1.get(user, host);
+                let has_password =
+                    account.is_some_and(|account| !account.authentication.is_empty());
+                let using = if has_password { "YES" } else { "NO" };
+                SqlError::access_denied(user, host, using)
+            }
+            Level::Database(database) => state.refused_database(database),
+            Level::Table(database, table) => {
+                // What is had of a column is not named, unless nothing else is lacking.
+                let within = rights.within_table(database, table);
+                let lacking = match wanted.without(within) {
+                    Privileges::NONE => wanted.without(has),
+                    lacking => lacking,
+                };
+                let mut lacking: Vec<Privilege> = lacking.iter().collect();
+                // As MySQL's privileges follow one another.
+                lacking.sort_by_key(|privilege| match privilege {
+                    Privilege::GrantOption => (Privilege::File, true),
+                    other => (*other, false),
+                });
+                let lacking = lacking.iter().map(|privilege| match privilege {
+                    Privilege::GrantOption => "GRANT",
+                    other => other.name(),
+                });
+                let lacking: Vec<&str> = lacking.collect();
+                state.refused(&lacking.join(", "), table)
+            }
+        })
+    }
+
+    /// 1146 and 1054 for what is not there, unless CREATE is granted.
+    fn check_object(&self, what: &Granted, level: &Level) -> Result<(), SqlError> {
+        let Level::Table(database, table) = level else {
+            return Ok(());
+        };
+        let dictionary = self.state.instance.engine.dictionary();
+        let stored = dictionary.table(database, table);
+        let view = dictionary.view(database, table);
+        let computed = crate::catalog::virtual_table(database, table);
+        let is_there = stored.is_some() || view.is_some() || computed.is_some();
+        if !is_there && !what.privileges(level).has(Privilege::Create) {
+            return Err(SqlError::no_such_table(database, table));
+        }
+        for (column, _) in what.columns() {
+            let is = |name: &String| name.eq_ignore_ascii_case(column);
+            let definition = stored.or(computed.map(|table| &table.definition));
+            let in_table = definition.is_some_and(|table| table.column_position(column).is_some());
+            let in_view = view.is_some_and(|view| view.columns.iter().any(is));
+            if !in_table && !in_view {
+                return Err(SqlError::unknown_column(column, table));
+            }
+        }
+        Ok(())
+    }
+
+    /// 1227 for roles that the session may not give and take.
+    fn may_grant_roles(&self, roles: &[UserName]) -> Result<(), SqlError> {
+        let rights = &self.state.rights;
+        let administers = |role: &UserName| {
+            let role = self.resolved(role);
+            rights.administers(&role.user, &role.host)
+        };
+        if rights.has_any(needed::ROLE_ADMIN) || roles.iter().all(administers) {
+            return Ok(());
+        }
+        Err(SqlError::privilege_needed("WITH ADMIN, ROLE_ADMIN, SUPER"))
+    }
+
+    /// Who grants, and when.
+    fn grantor(&self) -> (String, u64) {
+        let (user, host) = &self.state.account;
+        (format!("{user}@{host}"), self.seconds_now())
+    }
+
+    fn unknown_id(&self, who: &UserName) -> SqlError {
+        let who = self.resolved(who);
+        SqlError::unknown_authorization_id(quoted_account(&who.user, &who.host))
+    }
+
+    /// An account that is not there is a warning with IGNORE UNKNOWN USER.
+    fn unknown(
+        &mut self,
+        who: &UserName,
+        lenience: Lenience,
+        error: SqlError,
+    ) -> Result<(), SqlError> {
+        if !lenience.ignore_unknown {
+            return Err(error);
+        }
+        let warning = SqlError::user_does_not_exist(&who.user);
+        self.state.warnings.warn(warning);
+        Ok(())
+    }
+
+    /// What is not there is a warning with IF EXISTS.
+    fn pass(&mut self, if_exists: bool, error: SqlError) -> Result<(), SqlError> {
+        if !if_exists {
+            return Err(error);
+        }
+        self.state.warnings.warn(error);
+        Ok(())
+    }
+}
+
+/// Whether an account is a role, or one of those that were granted to the role: granting it to the
+/// account would make a loop.
+fn leads_to(users: &Users, role: &Arc<Account>, account: &Account) -> bool {
+    let granted = role.grants.roles.iter();
+    let granted: Vec<_> = granted
+        .map(|role| (role.user.clone(), role.host.clone()))
+        .collect();
+    let mut members = users.with_roles(role, &granted).into_iter();
+    members.any(|member| member.is(&account.user, &account.host))
+}
+
+/// What a level's object allows, GRANT OPTION included.
+fn has_on(rights: &Rights, level: &Level) -> Privileges {
+    match level {
+        Level::Everything => rights.global(),
+        Level::Database(pattern) => {
+            // What is granted on a pattern may be granted on by the same pattern.
+            let name = pattern.replace("\\_", "_").replace("\\%", "%");
+            rights.on(Object::Database(&name))
+        }
+        Level::Table(database, table) => rights.on(Object::Table(database, table)),
+    }
+}
+
+/// 1221, 1144 and 3619 for privileges that cannot be granted on this level.
+fn check_level(what: &Granted, level: &Level) -> Result<(), SqlError> {
+    let option = Privilege::GrantOption.into();
+    let Granted::These(named) = what else {
+        return Ok(());
+    };
+    let allowed = match level {
+        Level::Everything => Privileges::GLOBAL,
+        Level::Database(_) => Privileges::DATABASE,
+        Level::Table(..) => Privileges::TABLE,
+    };
+    for one in named {
+        let has_columns = !one.columns.is_empty();
+        match (one.right, level) {
+            (Right::Dynamic(_), Level::Everything) => {}
+            (Right::Dynamic(name), _) => return Err(SqlError::illegal_privilege_level(name)),
+            (Right::Static(_), Level::Everything | Level::Database(_)) if has_columns => {
+                return Err(SqlError::illegal_grant());
+            }
+            (Right::Static(privilege), _) if allowed.with(option).has(privilege) => {}
+            (Right::Static(_), Level::Database(_)) => {
+                return Err(SqlError::wrong_usage("DB GRANT", "GLOBAL PRIVILEGES"));
+            }
+            (Right::Static(_), _) => return Err(SqlError::illegal_grant()),
+        }
+    }
+    Ok(())
+}
+
+fn no_such_grant(who: &UserName, level: &Level) -> SqlError {
+    let UserName { user, host, .. } = who;
+    match level {
+        Level::Everything | Level::Database(_) => SqlError::no_such_grant(user, host),
+        Level::Table(_, table) => SqlError::no_such_table_grant(user, host, table),
+    }
+}
+
+fn not_granted(role: &(String, String), (user, host): (&str, &str)) -> SqlError {
+    let role = quoted_account(&role.0, &role.1);
+    SqlError::role_not_granted(role, quoted_account(user, host))
+}
