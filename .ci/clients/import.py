@@ -164,14 +164,15 @@ def refused(source):
                 "CREATE TABLE app.old (id INT PRIMARY KEY) ENGINE=MyISAM",
                 "CREATE VIEW app.there AS SELECT id FROM app.places",
                 "CREATE USER some@localhost IDENTIFIED BY 'x'",
-                "GRANT SELECT ON app.* TO some@localhost"):
+                "GRANT SELECT ON app.* TO some@localhost",
+                "GRANT EXECUTE ON PROCEDURE app.pr TO some@localhost"):
         ask(source, sql)
     with Cohort("--server-id", "34") as target:
         said = run(importing(source, target, databases="app"), 1)
         for words in ("trigger `app`.`tr`: error 1235", "procedure `app`.`pr`: error 1235",
                       "table `app`.`places`", "table `app`.`old`: MyISAM has no consistent snapshot",
                       "view `app`.`there`: error 1146",
-                      "GRANT SELECT ON `app`.* TO `some`@`localhost`: error 1235",
+                      "GRANT EXECUTE ON PROCEDURE `app`.`pr` TO `some`@`localhost`: error 1305",
                       "cannot come over, and nothing was copied"):
             assert words in said, (words, said)
         names = [row["Database"] for row in ask(target, "SHOW DATABASES")]
@@ -350,18 +351,21 @@ def accounts(source, target):
         made += ["CREATE USER nowhere@'' IDENTIFIED BY 'x'", "SET GLOBAL partial_revokes = ON",
                  "CREATE USER part IDENTIFIED BY 'x'", "GRANT ALL ON *.* TO part", "REVOKE SELECT ON few.* FROM part",
                  "CREATE USER less IDENTIFIED BY 'x'", "GRANT ALL ON *.* TO less",
-                 "REVOKE XA_RECOVER_ADMIN ON *.* FROM less", "CREATE ROLE some", "GRANT some TO whole0"]
-        gone += ["DROP USER nowhere@''", "DROP USER part", "DROP USER less", "DROP ROLE some",
+                 "REVOKE XA_RECOVER_ADMIN ON *.* FROM less", "CREATE ROLE some, other",
+                 "GRANT some TO whole0 WITH ADMIN OPTION", "GRANT other TO some",
+                 "GRANT UPDATE (k), SELECT ON few.t TO other",
+                 "SET DEFAULT ROLE some TO whole0", "CREATE USER short PASSWORD EXPIRE INTERVAL 3 DAY"]
+        gone += ["DROP USER nowhere@''", "DROP USER part", "DROP USER less, short", "DROP ROLE some, other",
                  "SET GLOBAL partial_revokes = OFF"]
         listed = ("account 'part'@'%': a right is taken from it in part: REVOKE SELECT",
-                  "TO `less`@`%`: the nearest here is ALL, which has XA_RECOVER_ADMIN, too",
-                  "GRANT `some`@`%` TO `whole0`@`%`: error")
+                  "account 'short'@'%': error 1235")
     else:
         made += ["CREATE USER two IDENTIFIED VIA unix_socket OR mysql_native_password USING PASSWORD('x')",
-                 "CREATE ROLE some", "GRANT some TO whole0", "SET DEFAULT ROLE some FOR whole0"]
-        gone += ["DROP USER two", "DROP ROLE some"]
-        listed = ("account 'two'@'%': it has several ways to log in", "role some: roles do not come over",
-                  "GRANT `some` TO `whole0`@`%`: error", "SET DEFAULT ROLE `some`")
+                 "CREATE ROLE some, other", "GRANT some TO whole0 WITH ADMIN OPTION", "GRANT other TO some",
+                 "GRANT UPDATE (k), SELECT ON few.t TO other", "SET DEFAULT ROLE some FOR whole0",
+                 "CREATE USER history IDENTIFIED BY 'x'", "GRANT DELETE HISTORY, PROCESS ON *.* TO history"]
+        gone += ["DROP USER two, history", "DROP ROLE some, other"]
+        listed = ("account 'two'@'%': it has several ways to log in", "GRANT DELETE HISTORY ON *.*")
     several(source, *made)
 
     def there():
@@ -382,13 +386,22 @@ def accounts(source, target):
             assert "ALL" in str(ask(target, f"SHOW GRANTS FOR {name}")), name
     run(command)
     for name in whole:
-        assert "ALL PRIVILEGES ON *.*" in str(ask(target, f"SHOW GRANTS FOR {name}")), name
+        told = str(ask(target, f"SHOW GRANTS FOR {name}"))
+        assert "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD" in told and "XA_RECOVER_ADMIN" in told, told
     found = there()
-    assert not [name for name in found if name.startswith("cohort") or name in ("part", "two", "some")], found
+    assert not [name for name in found if name.startswith("cohort") or name in ("part", "two", "short")], found
+    told = str(ask(target, "SHOW GRANTS FOR whole0 USING some"))
+    assert "GRANT `some`@`%` TO `whole0`@`%` WITH ADMIN OPTION" in told, told
+    assert "GRANT SELECT, UPDATE (`k`) ON `few`.`t`" in told, told
+    roles = ask(target, "SELECT USER, DEFAULT_ROLE_USER FROM mysql.default_roles")
+    assert [tuple(row.values()) for row in roles] == [("whole0", "some")], roles
     if source.name == "mysql":
         with pymysql.connect(host="127.0.0.1", port=target.port, user="nowhere", password="x"):
             pass
-        assert "ALL" not in str(ask(target, "SHOW GRANTS FOR less"))
+        told = str(ask(target, "SHOW GRANTS FOR less"))
+        assert "BACKUP_ADMIN" in told and "XA_RECOVER_ADMIN" not in told, told
+    else:
+        assert "GRANT PROCESS ON *.*" in str(ask(target, "SHOW GRANTS FOR history"))
     several(source, *gone)
 
 

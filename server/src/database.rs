@@ -7,6 +7,7 @@ use cohort_scheduler::{
 };
 use cohort_sql::{
     Instance, Session, SqlError, privileges::needed, session::Identity, status::Counter,
+    users::Requirement,
 };
 use std::{
     sync::{
@@ -31,15 +32,21 @@ pub struct Database {
 }
 
 impl Database {
-    /// Whether root may log in without a password.
+    /// The accounts that let in whoever names them, without a password or a certificate: those that
+    /// other machines may come as, and root.
     #[must_use]
-    pub fn root_is_open(&self) -> bool {
-        let peer = Peer {
-            hosts: vec!["localhost".to_owned()],
-            port: None,
-        };
-        self.account("root", &peer)
-            .is_some_and(|root| root.authentication_string.is_empty())
+    pub fn open_accounts(&self) -> Vec<String> {
+        let users = self.instance.users();
+        let open = users.list().iter().filter(|account| {
+            let is_here = ["localhost", "127.0.0.1", "::1"].contains(&account.host.as_str());
+            let is_proven = !account.authentication.is_empty()
+                || matches!(
+                    account.requirement,
+                    Requirement::X509 | Requirement::Specified(_)
+                );
+            !account.locked && !is_proven && (!is_here || account.user == "root")
+        });
+        open.map(|account| account.quoted()).collect()
     }
 }
 

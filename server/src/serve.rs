@@ -374,15 +374,17 @@ fn bind(address: &str, port: u16) -> Result<TcpListener, String> {
     })
 }
 
-/// Other machines may not come in while root has no password.
+/// Other machines may not come in while there are accounts without passwords.
 fn refuse_open_door(listener: &TcpListener, database: &Database) -> Result<(), String> {
     let address = listener.local_addr().map_err(|e| e.to_string())?.ip();
-    if connections::is_loopback(address) || !database.root_is_open() {
+    let open = database.open_accounts();
+    let (Some(first), false) = (open.first(), connections::is_loopback(address)) else {
         return Ok(());
-    }
+    };
     Err(format!(
-        "refusing to listen on {address}: root has no password; start without --bind-address, \
-         set one (ALTER USER root@localhost IDENTIFIED BY '…') and start again"
+        "refusing to listen on {address}: without a password anybody may log in as {}; start \
+         without --bind-address, set passwords (ALTER USER {first} IDENTIFIED BY '…') and start again",
+        open.join(", ")
     ))
 }
 

@@ -1,16 +1,16 @@
-//! Accounts: their names, hashes of passwords, and rights.
+//! Accounts and roles: their names, hashes of passwords, and rights.
 //!
 //! None gets more rights than it had: what an account may only be with less of, such as a second way to
 //! prove who it is, keeps it away.
 //!
-//! An account is made under another name and renamed when it has its rights, so that one with a name of
-//! the source's is always whole.
+//! An account is made under another name and renamed when it has its privileges, so that one with a name of
+//! the source's is always whole but for its roles: these come last, when all accounts are there.
 
 use super::{
     look::Refused,
-    rights::{self, Right},
+    rights::{self, Right, is_on_nothing},
     servers::{Flavor, Session},
-    text::{string, without_quoted},
+    text::{name, string, without_quoted},
 };
 use cohort_mysql::client::wire::ServerError;
 use std::collections::BTreeSet;
@@ -34,9 +34,21 @@ const TRIAL: &str = "cohort_import_trial";
 pub struct Account {
     user: String,
     host: String,
-    /// What CREATE USER says behind the name.
-    identity: String,
+    /// What CREATE USER says behind the name; `None`: it is a role.
+    identity: Option<String>,
     rights: Vec<Right>,
+    /// The default roles, as DEFAULT ROLE names them.
+    default_roles: Option<String>,
+}
+
+impl Account {
+    /// The statement that makes it.
+    fn create(&self, name: &str) -> String {
+        match &self.identity {
+            Some(identity) => format!("CREATE USER {name} {identity}"),
+            None => format!("CREATE ROLE {name}"),
+        }
+    }
 }
 
 /// 'user'@'host'.
@@ -66,7 +78,7 @@ impl Found {
 /// # Errors
 /// The connection's.
 pub fn read(source: &mut Session, flavor: Flavor, target: &mut Session) -> Result<Found, String> {
-    let (present, beyond) = (present(target)?, rights::beyond_mysql(target)?);
+    let present = present(target)?;
     let mut found = Found::default();
     let is_role = match flavor {
         Flavor::MariaDb => "is_role",
@@ -108,7 +120,7 @@ pub fn read(source: &mut Session, flavor: Flavor, target: &mut Session) -> Resul
             found.refuse(what, "there is one of this name for any host, too");
             continue;
         }
-        match read_account(source, (user, host), (plugin, hash), &beyond)? {
+        match read_account(source, (user, host), (plugin, hash))? {
             Ok((account, mut refused)) => {
                 found.accounts.push(account);
                 found.refused.append(&mut refused);
@@ -121,12 +133,39 @@ pub fn read(source: &mut Session, flavor: Flavor, target: &mut Session) -> Resul
 
 /// A role of MariaDB. PUBLIC is always there, and of no matter without rights.
 fn read_role(source: &mut Session, role: &str, found: &mut Found) -> Result<(), String> {
-    let is_empty = role == "PUBLIC" && {
-        let shown = source.attempt("SHOW GRANTS FOR PUBLIC")?;
-        shown.is_ok_and(|rows| rows.is_empty())
+    let what = format!("role {role}");
+    let quoted = match role {
+        "PUBLIC" => role.to_owned(),
+        role => string(role),
     };
-    if !is_empty {
-        found.refuse(format!("role {role}"), "roles do not come over");
+    let lines: Vec<String> = match source.attempt(&format!("SHOW GRANTS FOR {quoted}"))? {
+        Ok(rows) => rows.into_iter().flatten().flatten().collect(),
+        Err(error) => {
+            found.refuse(what, format!("its rights may not be read: {error}"));
+            return Ok(());
+        }
+    };
+    if role == "PUBLIC" {
+        if !lines.is_empty() {
+            found.refuse(what, "there is no role that everybody has");
+        }
+        return Ok(());
+    }
+    // What other roles have is shown, too.
+    let own = format!(" TO {}", name(role));
+    let lines = lines.into_iter().filter(|line| line.contains(&own));
+    match rights::of_lines(lines.collect(), (role, ANYWHERE)) {
+        Ok((rights, refused)) => {
+            found.refused.extend(refused);
+            found.accounts.push(Account {
+                user: role.to_owned(),
+                host: ANYWHERE.to_owned(),
+                identity: None,
+                rights,
+                default_roles: None,
+            });
+        }
+        Err(why) => found.refuse(what, why),
     }
     Ok(())
 }
@@ -136,18 +175,17 @@ fn read_account(
     source: &mut Session,
     (user, host): (&str, &str),
     (plugin, hash): (&str, &str),
-    beyond: &[String],
 ) -> Result<Result<(Account, Vec<Refused>), String>, String> {
     let name = full_name(user, host);
     let shown = match source.attempt(&format!("SHOW CREATE USER {name}"))? {
         Ok(rows) => rows.into_iter().flatten().flatten().next(),
         Err(error) => return Ok(Err(format!("its definition may not be read: {error}"))),
     };
-    let options = match options(&shown.unwrap_or_default()) {
+    let (options, mut default_roles) = match options(&shown.unwrap_or_default()) {
         Ok(options) => options,
         Err(why) => return Ok(Err(why)),
     };
-    let lines = match source.attempt(&format!("SHOW GRANTS FOR {name}"))? {
+    let mut lines: Vec<String> = match source.attempt(&format!("SHOW GRANTS FOR {name}"))? {
         Ok(rows) => rows.into_iter().flatten().flatten().collect(),
         Err(error) => return Ok(Err(format!("its rights may not be read: {error}"))),
     };
@@ -160,24 +198,35 @@ fn read_account(
         "" => String::new(),
         hash => format!(" AS 0x{hash}"),
     };
-    let rights = rights::of_lines(lines, (user, host), beyond);
+    // MariaDB has the default role there.
+    lines.retain(|line| {
+        let role = line.strip_prefix("SET DEFAULT ROLE ");
+        let role = role.and_then(|rest| rest.rsplit_once(" FOR "));
+        if let Some((role, _)) = role {
+            default_roles = Some(role.to_owned());
+        }
+        role.is_none()
+    });
+    let rights = rights::of_lines(lines, (user, host));
     Ok(rights.map(|(rights, refused)| {
         let account = Account {
             user: user.to_owned(),
             // MySQL lets an account without a host in from anywhere.
             host: if host.is_empty() { ANYWHERE } else { host }.to_owned(),
-            identity: format!("IDENTIFIED WITH {}{hash}{options}", string(plugin)),
+            identity: Some(format!("IDENTIFIED WITH {}{hash}{options}", string(plugin))),
             rights,
+            default_roles,
         };
         (account, refused)
     }))
 }
 
-/// What a definition says behind the way to log in, if it is not what all have.
+/// What a definition says behind the way to log in, if it is not what all have; and the default
+/// roles, if there are any.
 ///
 /// # Errors
 /// There are several ways, or it says nothing at all.
-fn options(shown: &str) -> Result<String, String> {
+fn options(shown: &str) -> Result<(String, Option<String>), String> {
     const BEGINS: [&str; 5] = [
         " REQUIRE ",
         " WITH MAX_",
@@ -209,7 +258,19 @@ fn options(shown: &str) -> Result<String, String> {
             text.replace_range(at..at + usual.len(), "");
         }
     }
-    Ok(text)
+    const ROLES: &str = " DEFAULT ROLE ";
+    let bare = without_quoted(&text);
+    let Some(begin) = bare.find(ROLES) else {
+        return Ok((text, None));
+    };
+    // Names and commas.
+    let list = &bare[begin + ROLES.len()..];
+    let end = list
+        .find(' ')
+        .map_or(bare.len(), |at| begin + ROLES.len() + at);
+    let roles = text[begin + ROLES.len()..end].to_owned();
+    text.replace_range(begin..end, "");
+    Ok((text, Some(roles)))
 }
 
 /// Those that the target has.
@@ -232,38 +293,61 @@ pub fn drop_trials(target: &mut Session) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes accounts, if the target takes them; what it refuses. `is_trial`: they are dropped again.
+/// Makes accounts, if the target takes them; what it refuses. `is_trial`: they are dropped again, and
+/// what their rights are on need not be there.
 pub fn make(
     target: &mut Session,
     accounts: &[Account],
     is_trial: bool,
 ) -> Result<Vec<Refused>, String> {
     let mut refused = Vec::new();
+    let mut refuse = |what: String, error: ServerError| {
+        let why = error.to_string();
+        refused.push(Refused { what, why });
+    };
+    let mut made = Vec::new();
     for account in accounts {
         let Account { user, host, .. } = account;
         // A name as long, for one may be too long.
         let trial = format!("{TRIAL:_<length$}", length = user.chars().count());
         let (trial_name, name) = (full_name(&trial, host), full_name(user, host));
-        let mut refuse = |what: String, error: ServerError| {
-            let why = error.to_string();
-            refused.push(Refused { what, why });
-        };
-        let create = format!("CREATE USER {trial_name} {}", account.identity);
-        if let Err(error) = target.attempt(&create)? {
+        if let Err(error) = target.attempt(&account.create(&trial_name))? {
             refuse(format!("account {name}"), error);
             continue;
         }
-        for right in &account.rights {
-            if let Err(error) = target.attempt(&right.grant((&trial, host)))? {
-                refuse(right.grant((user, host)), error);
+        for right in account.rights.iter().filter(|right| !right.is_of_roles()) {
+            for (right, error) in right.give(target, (&trial, host))? {
+                if !(is_trial && is_on_nothing(&error)) {
+                    refuse(right.grant((user, host)), error);
+                }
             }
         }
         if !is_trial {
             let renamed = target.attempt(&format!("RENAME USER {trial_name} TO {name}"))?;
-            let Err(error) = renamed else { continue };
+            let Err(error) = renamed else {
+                made.push(account);
+                continue;
+            };
             refuse(format!("account {name}"), error);
         }
         target.execute(&format!("DROP USER {trial_name}"))?;
+    }
+    for account in &made {
+        let of_roles = account.rights.iter().filter(|right| right.is_of_roles());
+        for right in of_roles {
+            for (right, error) in right.give(target, (&account.user, &account.host))? {
+                refuse(right.grant((&account.user, &account.host)), error);
+            }
+        }
+    }
+    for account in &made {
+        if let Some(roles) = &account.default_roles {
+            let name = full_name(&account.user, &account.host);
+            let statement = format!("SET DEFAULT ROLE {roles} TO {name}");
+            if let Err(error) = target.attempt(&statement)? {
+                refuse(statement, error);
+            }
+        }
     }
     Ok(refused)
 }
@@ -274,7 +358,10 @@ mod tests {
 
     #[test]
     fn options_of_accounts() {
-        let options = |shown: &str| options(shown).unwrap();
+        let options = |shown: &str| {
+            let (options, roles) = options(shown).unwrap();
+            options + &roles.map_or(String::new(), |roles| format!(" roles {roles}"))
+        };
         let usual = "CREATE USER `a`@`%` IDENTIFIED WITH 'x' AS ' ACCOUNT LOCK' REQUIRE NONE PASSWORD EXPIRE \
                      DEFAULT ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT \
                      PASSWORD REQUIRE CURRENT DEFAULT";
@@ -284,6 +371,11 @@ mod tests {
             " REQUIRE SSL"
         );
         assert_eq!(options(&usual.replace("UNLOCK", "LOCK")), " ACCOUNT LOCK");
+        let roles = " DEFAULT ROLE `b`@`%`,`c d`@`%` REQUIRE SSL";
+        assert_eq!(
+            options(&usual.replace(" REQUIRE NONE", roles)),
+            " REQUIRE SSL roles `b`@`%`,`c d`@`%`"
+        );
         assert_eq!(
             options("CREATE USER `a`@`%` IDENTIFIED BY PASSWORD '*1'"),
             ""

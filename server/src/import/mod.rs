@@ -383,8 +383,10 @@ impl Import<'_> {
         let (sessions, position) = (snapshot.sessions, snapshot.position);
         let copied = rows::copy(sessions, &self.target, &wanted.tables, &prepare, &self.stop)?;
         self.check_unchanged(source, wanted, &snapshot.identities)?;
-        // What is refused of them was listed before.
-        accounts::make(target, accounts, false)?;
+        // What else is refused of them was listed before.
+        for Refused { what, why } in accounts::make(target, accounts, false)? {
+            println!("cannot come over: {what}: {why}");
+        }
         if self.options.follow {
             follow::note_executed(target, &position)?;
             follow::set_source(target, &self.source, &position)?;

@@ -5,63 +5,68 @@ use super::{
     servers::Session,
     text::{name, string, without_quoted},
 };
+use cohort_mysql::client::wire::ServerError;
 
-/// What `SHOW GRANTS` of MySQL begins with for who has all privileges.
-const ALL_OF_MYSQL: &str = "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, \
-    PROCESS, FILE, REFERENCES, INDEX, ALTER, SHOW DATABASES, SUPER, CREATE TEMPORARY TABLES, \
-    LOCK TABLES, EXECUTE, REPLICATION SLAVE, REPLICATION CLIENT, CREATE VIEW, SHOW VIEW, \
-    CREATE ROUTINE, ALTER ROUTINE, CREATE USER, EVENT, TRIGGER, CREATE TABLESPACE, CREATE ROLE, \
-    DROP ROLE ON *.*";
-const ALL: &str = "GRANT ALL PRIVILEGES ON *.*";
 const NOTHING: &str = "GRANT USAGE ON *.*";
-const GRANT_OPTION: &str = " WITH GRANT OPTION";
+/// The errors for privileges that there are not: for one word, and for several.
+const NO_PRIVILEGE: [u16; 2] = [1149, 1064];
+/// The errors for databases, tables and columns that there are not.
+const NOT_THERE: [u16; 3] = [1049, 1054, 1146];
 
 /// A line of SHOW GRANTS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Right {
-    /// GRANT … ON …
+    /// GRANT … ON …, or GRANT and roles.
     what: String,
-    has_grant_option: bool,
+    /// WITH GRANT OPTION or WITH ADMIN OPTION.
+    option: &'static str,
 }
 
 impl Right {
     /// The line of an account, `(user, host)`; `None`: it is none that gives a right to that account.
     fn of(line: &str, account: (&str, &str)) -> Option<Right> {
         let quoted = format!(" TO {}@{}", string(account.0), string(account.1));
+        // MariaDB's roles have no host.
+        let role = format!(" TO {}", name(account.0));
         let (what, tail) = line
             .rsplit_once(&as_names(account))
-            .or_else(|| line.rsplit_once(&quoted))?;
+            .or_else(|| line.rsplit_once(&quoted))
+            .or_else(|| line.rsplit_once(&role))?;
         // MariaDB says the password again, and what the account must be like.
         let tail = without_quoted(tail);
-        let has_grant_option = tail
-            .find(" WITH ")
-            .is_some_and(|at| tail[at..].contains(" GRANT OPTION"));
+        let has = |option: &str| {
+            tail.find(" WITH ")
+                .is_some_and(|at| tail[at..].contains(option))
+        };
         what.starts_with("GRANT ").then(|| Right {
             what: what.to_owned(),
-            has_grant_option,
+            option: match (has(" GRANT OPTION"), has(" ADMIN OPTION")) {
+                (true, _) => " WITH GRANT OPTION",
+                (false, true) => " WITH ADMIN OPTION",
+                (false, false) => "",
+            },
         })
     }
 
     /// The statement that gives it to an account.
     pub fn grant(&self, account: (&str, &str)) -> String {
-        let option = if self.has_grant_option {
-            GRANT_OPTION
-        } else {
-            ""
-        };
-        format!("{}{}{option}", self.what, as_names(account))
+        format!("{}{}{}", self.what, as_names(account), self.option)
     }
 
-    /// The privileges that it gives for all databases; `None`: it is of another kind.
-    fn everywhere(&self) -> Option<Vec<&str>> {
+    /// The privileges that it gives for all databases, each alone; `None`: it is of another kind.
+    fn each(&self) -> Option<Vec<Right>> {
         let list = self.what.strip_prefix("GRANT ")?.strip_suffix(" ON *.*")?;
-        Some(list.split(',').map(str::trim).collect())
+        let each = list.split(',').map(|name| Right {
+            what: format!("GRANT {} ON *.*", name.trim()),
+            option: self.option,
+        });
+        Some(each.collect())
     }
 
-    /// Whether it is PROXY or a role, which are no privileges.
-    fn is_other(&self) -> bool {
+    /// Whether it gives roles.
+    pub fn is_of_roles(&self) -> bool {
         let bare = without_quoted(&self.what);
-        bare.starts_with("GRANT PROXY ON ") || !bare.contains(" ON ")
+        !bare.contains(" ON ")
     }
 
     /// Whether it is what servers give to each root besides all privileges.
@@ -70,33 +75,47 @@ impl Right {
             .iter()
             .any(|all| self.what == format!("GRANT PROXY ON {all}"))
     }
+
+    /// Gives it to an account. Of privileges that the target does not know the others are given.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn give(
+        &self,
+        target: &mut Session,
+        account: (&str, &str),
+    ) -> Result<Vec<(Right, ServerError)>, String> {
+        let Err(error) = target.attempt(&self.grant(account))? else {
+            return Ok(Vec::new());
+        };
+        let each = self.each().filter(|each| each.len() > 1);
+        let Some(each) = each.filter(|_| NO_PRIVILEGE.contains(&error.code)) else {
+            return Ok(vec![(self.clone(), error)]);
+        };
+        let mut refused = Vec::new();
+        for one in each {
+            refused.extend(one.give(target, account)?);
+        }
+        Ok(refused)
+    }
+}
+
+/// Whether a right was refused because what it is on is not there.
+pub fn is_on_nothing(error: &ServerError) -> bool {
+    NOT_THERE.contains(&error.code)
 }
 
 fn as_names((user, host): (&str, &str)) -> String {
     format!(" TO {}@{}", name(user), name(host))
 }
 
-/// The privileges that are part of all at the target, and for which MySQL has another line.
-pub fn beyond_mysql(target: &mut Session) -> Result<Vec<String>, String> {
-    let rows = target.query("SHOW PRIVILEGES")?;
-    let names = rows.into_iter().filter_map(|row| row.into_iter().next()?);
-    let old = ALL_OF_MYSQL
-        .trim_start_matches("GRANT ")
-        .trim_end_matches(" ON *.*");
-    let is_old = |name: &str| old.split(", ").any(|old| old.eq_ignore_ascii_case(name));
-    let beyond = names.filter(|name| !is_old(name) && name != "USAGE" && name != "GRANT OPTION");
-    Ok(beyond.collect())
-}
-
-/// The rights by the lines of SHOW GRANTS, and those that are not given. `beyond`: what belongs to all
-/// besides MySQL's first line.
+/// The rights by the lines of SHOW GRANTS, and those that are not given.
 ///
 /// # Errors
 /// Why the account may not be made at all: it would have more rights than it has.
 pub fn of_lines(
     lines: Vec<String>,
     account: (&str, &str),
-    beyond: &[String],
 ) -> Result<(Vec<Right>, Vec<Refused>), String> {
     let (mut rights, mut refused) = (Vec::new(), Vec::new());
     for line in lines {
@@ -111,32 +130,10 @@ pub fn of_lines(
             }),
         }
     }
-    let lists = rights.iter().filter_map(Right::everywhere);
-    let named: Vec<_> = lists.flatten().map(str::to_owned).collect();
-    let lacking = beyond.iter().find(|name| !named.contains(name));
-    for right in &mut rights {
-        if right.what == ALL_OF_MYSQL && lacking.is_none() {
-            right.what = ALL.to_owned();
-        }
-    }
-    if let Some(lacking) = lacking
-        && let Some(at) = rights.iter().position(|right| right.what == ALL_OF_MYSQL)
-    {
-        refused.push(Refused {
-            what: rights.remove(at).grant(account),
-            why: format!("the nearest here is ALL, which has {lacking}, too"),
-        });
-    }
-    // Who has all needs no other, such as MySQL's list of what plugins have named.
-    if let Some(all) = rights.iter().find(|right| right.what == ALL).cloned() {
-        let is_beside = |right: &Right| {
-            right.is_other() && !right.is_of_root()
-                || right.has_grant_option && !all.has_grant_option && !right.is_of_root()
-                || *right == all
-        };
-        rights.retain(is_beside);
-    }
-    rights.retain(|right| right.what != NOTHING || right.has_grant_option);
+    rights.retain(|right| {
+        let is_empty = right.what == NOTHING && right.option.is_empty();
+        !is_empty && !right.is_of_root()
+    });
     Ok((rights, refused))
 }
 
@@ -148,7 +145,7 @@ mod tests {
 
     fn grants(lines: &[&str]) -> Vec<String> {
         let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-        let (rights, refused) = of_lines(lines, A, &["XA_RECOVER_ADMIN".into()]).unwrap();
+        let (rights, refused) = of_lines(lines, A).unwrap();
         let refused = refused
             .into_iter()
             .map(|refused| format!("! {}", refused.what));
@@ -160,19 +157,23 @@ mod tests {
     }
 
     #[test]
-    fn all_and_what_is_beside_it() {
-        let all = format!("{ALL_OF_MYSQL} TO `a`@`%`");
+    fn lines_of_mysql() {
+        let all = "GRANT SELECT, INSERT, CREATE ROLE ON *.* TO `a`@`%` WITH GRANT OPTION";
         let dynamic = "GRANT CLONE_ADMIN,XA_RECOVER_ADMIN ON *.* TO `a`@`%`";
+        let columns = "GRANT SELECT (`x`, `y`), INSERT ON `d`.`t` TO `a`@`%`";
+        let role = "GRANT `r`@`%`,`s`@`%` TO `a`@`%` WITH ADMIN OPTION";
+        let proxy = "GRANT PROXY ON ``@`` TO `a`@`%` WITH GRANT OPTION";
+        let usage = "GRANT USAGE ON *.* TO `a`@`%`";
+        let lines = [all, dynamic, columns, role, proxy, usage];
+        assert_eq!(grants(&lines), [all, dynamic, columns, role]);
+        let right = |line| Right::of(line, A).unwrap();
+        assert!(right(role).is_of_roles() && !right(columns).is_of_roles());
+        let each = right(all).each().unwrap();
         assert_eq!(
-            grants(&[&all, dynamic]),
-            ["GRANT ALL PRIVILEGES ON *.* TO `a`@`%`"]
+            each[2].grant(A),
+            "GRANT CREATE ROLE ON *.* TO `a`@`%` WITH GRANT OPTION"
         );
-        let role = "GRANT `r`@`%` TO `a`@`%`";
-        let proxy = "GRANT PROXY ON `b`@`%` TO `a`@`%` WITH GRANT OPTION";
-        assert_eq!(grants(&[&all, dynamic, role, proxy])[1..], [role, proxy]);
-        // ALL would give it what it does not have.
-        let lacking = grants(&[&all, "GRANT CLONE_ADMIN ON *.* TO `a`@`%`"]);
-        assert_eq!(lacking[1], format!("! {all}"));
+        assert_eq!(right(columns).each(), None);
     }
 
     #[test]
@@ -182,11 +183,7 @@ mod tests {
             "REVOKE SELECT ON `d`.* FROM `a`@`%`",
         ];
         let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-        assert!(
-            of_lines(lines, A, &[])
-                .unwrap_err()
-                .contains("REVOKE SELECT")
-        );
+        assert!(of_lines(lines, A).unwrap_err().contains("REVOKE SELECT"));
     }
 
     #[test]
@@ -196,12 +193,12 @@ mod tests {
         assert_eq!(some, ["GRANT SELECT ON `d`.* TO `a`@`%`"]);
         let all = "GRANT ALL PRIVILEGES ON *.* TO `a`@`%` IDENTIFIED BY PASSWORD '*1' REQUIRE SSL \
                    WITH GRANT OPTION MAX_USER_CONNECTIONS 3";
-        let default = "SET DEFAULT ROLE `r` FOR `a`@`%`";
+        let of_role = "GRANT INSERT ON `d`.`t` TO `a`";
         assert_eq!(
-            grants(&[all, default]),
+            grants(&[all, of_role]),
             [
                 "GRANT ALL PRIVILEGES ON *.* TO `a`@`%` WITH GRANT OPTION",
-                "! SET DEFAULT ROLE `r` FOR `a`@`%`"
+                "GRANT INSERT ON `d`.`t` TO `a`@`%`",
             ]
         );
     }
