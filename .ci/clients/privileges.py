@@ -289,6 +289,40 @@ root: ALTER USER u@localhost ACCOUNT LOCK
 u: SELECT 1
 root: ALTER USER u@localhost ACCOUNT UNLOCK
 u: SELECT 1
+root: CREATE USER p@localhost IDENTIFIED BY 'one' PASSWORD EXPIRE
+p/one: SELECT 1
+p/one!: SELECT 1; DO 1; CREATE TABLE pd.never (a INT); SET PASSWORD = 'two'; SELECT 2
+p/two: SELECT 1
+root: ALTER USER p@localhost PASSWORD EXPIRE
+p/two!: ALTER USER p@localhost IDENTIFIED BY 'three'; SELECT CURRENT_USER()
+p/three: SELECT 1
+root: ALTER USER p@localhost IDENTIFIED BY '' PASSWORD EXPIRE INTERVAL 3 DAY FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME 4
+root: SHOW CREATE USER p@localhost
+root: SELECT password_expired, password_lifetime, User_attributes FROM mysql.user WHERE User = 'p'
+p/wrong: SELECT 1
+p: SELECT 1
+p/wrong: SELECT 1
+p/wrong: SELECT 1
+p: SELECT 1
+root: ALTER USER p@localhost ACCOUNT UNLOCK
+p: SELECT 1
+p/wrong: SELECT 1
+p/wrong: SELECT 1
+root: FLUSH PRIVILEGES
+p: SELECT 1
+root: ALTER USER p@localhost PASSWORD EXPIRE NEVER PASSWORD_LOCK_TIME UNBOUNDED COMMENT 'x'
+root: SHOW CREATE USER p@localhost
+root: SELECT password_expired, password_lifetime, User_attributes FROM mysql.user WHERE User = 'p'
+p/wrong: SELECT 1
+p/wrong: SELECT 1
+root: ALTER USER p@localhost FAILED_LOGIN_ATTEMPTS 0 PASSWORD EXPIRE DEFAULT
+p: SELECT 1
+root: ALTER USER p@localhost PASSWORD EXPIRE INTERVAL 0 DAY
+root: ALTER USER p@localhost FAILED_LOGIN_ATTEMPTS 40000
+root: SET GLOBAL default_password_lifetime = 7
+p: SELECT @@default_password_lifetime; ALTER USER p@localhost PASSWORD EXPIRE
+root: SET GLOBAL default_password_lifetime = 0
+root: DROP USER p@localhost
 root: CREATE USER u@localhost, made2@localhost
 root: DROP USER nobody, nobody2@localhost
 root: ALTER USER nobody IDENTIFIED BY 'x'
@@ -396,7 +430,10 @@ class Server:
         """What comes of each of some statements in one connection, with warnings."""
         told = []
         try:
-            connection = self.connect(user)
+            name, _, password = user.partition("/")
+            # ! says that it can set a new password in the place of one that has expired.
+            flags = 1 << 22 if password.endswith("!") else 0
+            connection = self.connect(name, password=password.rstrip("!"), client_flag=flags)
         except pymysql.MySQLError as error:
             return [error.args]
         with contextlib.closing(connection), connection.cursor() as cursor:
@@ -515,10 +552,10 @@ def main():
         stack.callback(peer.end)
         cohort = stack.enter_context(Cohort())
         servers = [
-            Server("mysql", lambda user: pymysql.connect(
-                host="127.0.0.1", port=peer.port, user=user, autocommit=True)),
-            Server("cohort", lambda user: pymysql.connect(
-                host="127.0.0.1", port=cohort.port, user=user, autocommit=True)),
+            Server("mysql", lambda user, **more: pymysql.connect(
+                host="127.0.0.1", port=peer.port, user=user, autocommit=True, **more)),
+            Server("cohort", lambda user, **more: pymysql.connect(
+                host="127.0.0.1", port=cohort.port, user=user, autocommit=True, **more)),
         ]
         differences, count = [], 0
         story(servers, differences)

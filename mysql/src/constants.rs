@@ -34,6 +34,8 @@ pub mod capability {
     pub const PLUGIN_AUTH_LENENC_CLIENT_DATA: u32 = 1 << 21;
     /// Result sets end with an OK packet, and nothing stands between columns and rows.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
+    /// The client can say a new password in the place of one that has expired.
+    pub const CAN_HANDLE_EXPIRED_PASSWORDS: u32 = 1 << 22;
 
     /// What this server offers.
     pub const SERVER: u32 = 1 // LONG_PASSWORD

@@ -53,6 +53,8 @@ pub struct Account {
     pub requirement: Requirement,
     /// ACCOUNT LOCK: nobody logs in.
     pub locked: bool,
+    /// The password has expired: who can says a new one first, others are sent away.
+    pub expired: bool,
 }
 
 /// One client's session.
@@ -139,6 +141,9 @@ pub trait Backend: Send + Sync + 'static {
     fn server_version(&self) -> &str;
     /// The account a user from such a place logs in with.
     fn account(&self, user: &str, peer: &Peer) -> Option<Account>;
+    /// Is told whether the password of a login was right. An error for an account that is blocked by
+    /// now.
+    fn note_login(&self, account: &Account, is_right: bool) -> Result<(), SqlError>;
     /// Begins the session of a client that has logged in, if it may.
     fn open(&self, arrival: Arrival) -> Result<Self::Session, SqlError>;
     /// Whether the client of a session may become another user.

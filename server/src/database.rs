@@ -51,6 +51,10 @@ impl Database {
 }
 
 impl Database {
+    /// The time, in seconds since 1970.
+    fn seconds_now(&self) -> u64 {
+        self.instance.env().wall_micros() / 1_000_000
+    }
     /// 1203 if a user has more connections than max_user_connections, or would with so many more.
     fn check_user(&self, user: &str, more: u64) -> Result<(), SqlError> {
         let max = self
@@ -82,7 +86,18 @@ impl Backend for Database {
             authentication_string: account.authentication.clone(),
             requirement: account.requirement.clone(),
             locked: account.locked,
+            expired: self.instance.has_expired(account, self.seconds_now()),
         })
+    }
+    fn note_login(&self, account: &Account, is_right: bool) -> Result<(), SqlError> {
+        let users = self.instance.users();
+        match users.get(&account.user, &account.host) {
+            Some(account) => self
+                .instance
+                .logins
+                .note(account, is_right, self.seconds_now()),
+            None => Ok(()),
+        }
     }
     fn open(&self, arrival: Arrival) -> Result<Session, SqlError> {
         let Arrival {

@@ -323,9 +323,11 @@ errors! {
     1801 b"HY000" unknown_lock(name) "Unknown LOCK type '{name}'";
     1845 b"0A000" alter_not_supported(what, instead) "{what} is not supported for this operation. Try {instead}.";
     1846 b"0A000" alter_not_supported_because(what, why, instead) "{what} is not supported. Reason: {why}. Try {instead}.";
+    1862 b"HY000" password_expired() "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     1815 b"HY000" internal(why) "Internal error: {why}";
     1818 b"HY000" invalid_year_width() "Invalid display width. Use YEAR instead.";
     1819 b"HY000" password_policy() "Your password does not satisfy the current policy requirements";
+    1820 b"HY000" must_change_password() "You must reset your password using ALTER USER statement before executing this statement.";
     1822 b"HY000" foreign_key_without_parent_index(name, parent) "Failed to add the foreign key constraint. Missing index for constraint '{name}' in the referenced table '{parent}'";
     1824 b"HY000" referenced_table_missing(table) "Failed to open the referenced table '{table}'";
     1826 b"HY000" duplicate_foreign_key(name) "Duplicate foreign key constraint name '{name}'";
@@ -481,6 +483,7 @@ errors! {
     3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 b"HY000" enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
     3954 b"HY000" misplaced_into() "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
+    3955 b"HY000" account_blocked(user, host, days, left, attempts) "Access denied for user '{user}'@'{host}'. Account is blocked for {days} day(s) ({left} day(s) remaining) due to {attempts} consecutive failed logins.";
     3942 b"HY000" empty_row_of_values() "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
     3943 b"HY000" default_in_values() "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     3959 b"HY000" column_used_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";

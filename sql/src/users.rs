@@ -117,6 +117,74 @@ impl Requirement {
     }
 }
 
+/// A day, in seconds.
+pub const DAY: u64 = 86_400;
+
+/// PASSWORD EXPIRE: how long a password holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Lifetime {
+    /// DEFAULT: as default_password_lifetime says.
+    #[default]
+    Default,
+    /// NEVER: it does not end.
+    Never,
+    /// INTERVAL: so many days.
+    Days(u16),
+}
+
+impl fmt::Display for Lifetime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lifetime::Default => f.write_str("DEFAULT"),
+            Lifetime::Never => f.write_str("NEVER"),
+            Lifetime::Days(days) => write!(f, "INTERVAL {days} DAY"),
+        }
+    }
+}
+
+/// After how many wrong passwords in a row nobody gets in, and for how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lockout {
+    /// FAILED_LOGIN_ATTEMPTS; 0: never.
+    #[serde(default)]
+    pub attempts: u16,
+    /// PASSWORD_LOCK_TIME, in days; 0: never.
+    #[serde(default)]
+    pub days: LockTime,
+}
+
+/// PASSWORD_LOCK_TIME.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LockTime {
+    /// So many days.
+    Days(u16),
+    /// UNBOUNDED: until somebody unlocks it.
+    Unbounded,
+}
+
+impl Default for LockTime {
+    fn default() -> LockTime {
+        LockTime::Days(0)
+    }
+}
+
+impl fmt::Display for LockTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LockTime::Days(days) => days.fmt(f),
+            LockTime::Unbounded => f.write_str("UNBOUNDED"),
+        }
+    }
+}
+
+impl Lockout {
+    /// Whether wrong passwords count at all.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.attempts > 0 && self.days != LockTime::Days(0)
+    }
+}
+
 /// An account or a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
@@ -143,6 +211,15 @@ pub struct Account {
     /// When the password was set, in seconds since 1970; 0: not known.
     #[serde(default)]
     pub password_changed: u64,
+    /// PASSWORD EXPIRE: a new password must be set before anything else.
+    #[serde(default)]
+    pub password_expired: bool,
+    /// How long a password holds.
+    #[serde(default)]
+    pub lifetime: Lifetime,
+    /// FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
+    #[serde(default)]
+    pub lockout: Lockout,
     /// What it was granted.
     #[serde(default)]
     pub grants: Grants,
@@ -164,9 +241,29 @@ impl Account {
             locked: false,
             attributes: None,
             password_changed: 0,
+            password_expired: false,
+            lifetime: Lifetime::default(),
+            lockout: Lockout::default(),
             grants: Grants::default(),
             default_roles: Vec::new(),
         }
+    }
+
+    /// Whether the password has to be changed, at a time in seconds since 1970; `usual_days`:
+    /// default_password_lifetime, 0 for none.
+    #[must_use]
+    pub fn has_expired(&self, now: u64, usual_days: u64) -> bool {
+        let days = match self.lifetime {
+            Lifetime::Default => usual_days,
+            Lifetime::Never => 0,
+            Lifetime::Days(days) => days.into(),
+        };
+        let end = self
+            .password_changed
+            .saturating_add(days.saturating_mul(DAY));
+        // Without a password there is none that gets old.
+        let is_old = days > 0 && !self.authentication.is_empty() && end <= now;
+        self.password_expired || is_old
     }
 
     /// `'name'@'host'`, as messages and GRANT write it.

@@ -278,12 +278,22 @@ impl<B: Backend> Connection<B> {
     fn verdict(&self, login: &mut Login, right: bool) -> Step {
         let required = login.account.as_ref().map(|account| &account.requirement);
         let met = required.is_none_or(|required| is_met(required, self.stream.encryption()));
+        if let Some(account) = &login.account {
+            let noted = self.shared.backend.note_login(account, right);
+            noted.map_err(End::Error)?;
+        }
         if !right || !met {
             return Err(self.denied(login));
         }
-        if login.account.as_ref().is_some_and(|account| account.locked) {
-            let (user, host) = (&login.request.user, self.peer.host());
-            return Err(End::Error(SqlError::account_locked(user, host)));
+        if let Some(account) = &login.account {
+            if account.locked {
+                let (user, host) = (&login.request.user, self.peer.host());
+                return Err(End::Error(SqlError::account_locked(user, host)));
+            }
+            let can_change = capability::CAN_HANDLE_EXPIRED_PASSWORDS;
+            if account.expired && login.request.capabilities & can_change == 0 {
+                return Err(End::Error(SqlError::password_expired()));
+            }
         }
         if !self.stream.is_private() && self.shared.backend.requires_secure_transport() {
             return Err(End::Error(SqlError::secure_transport_required()));

@@ -197,7 +197,11 @@ impl Backend for Canned {
             authentication_string,
             requirement: Requirement::default(),
             locked: false,
+            expired: false,
         })
+    }
+    fn note_login(&self, _: &Account, _: bool) -> Result<(), SqlError> {
+        Ok(())
     }
     fn open(&self, _: Arrival) -> Result<CannedSession, SqlError> {
         Ok(CannedSession { id: 0 })

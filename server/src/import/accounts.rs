@@ -3,8 +3,8 @@
 //! None gets more rights than it had: what an account may only be with less of, such as a second way to
 //! prove who it is, keeps it away.
 //!
-//! An account is made under another name and renamed when it has its privileges, so that one with a name of
-//! the source's is always whole but for its roles: these come last, when all accounts are there.
+//! An account is made under another name and renamed when it has its rights, so that one with a name of
+//! the source's is always whole. Roles are made before those that have them.
 
 use super::{
     look::Refused,
@@ -293,61 +293,70 @@ pub fn drop_trials(target: &mut Session) -> Result<(), String> {
     Ok(())
 }
 
+/// The accounts, each behind the roles that it has.
+fn behind_their_roles(accounts: &[Account]) -> Vec<&Account> {
+    let mut left: Vec<&Account> = accounts.iter().collect();
+    let mut sorted = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let waits = |account: &&Account| {
+            let rights = account.rights.iter();
+            let mut roles = rights.flat_map(Right::roles);
+            roles.any(|(user, host)| left.iter().any(|one| one.user == user && one.host == host))
+        };
+        let (waiting, ready): (Vec<&Account>, Vec<&Account>) =
+            left.iter().copied().partition(waits);
+        sorted.extend(&ready);
+        // Servers let no roles have each other: if it is so all the same, the target will say so.
+        if ready.is_empty() {
+            sorted.extend(&waiting);
+            break;
+        }
+        left = waiting;
+    }
+    sorted
+}
+
 /// Makes accounts, if the target takes them; what it refuses. `is_trial`: they are dropped again, and
-/// what their rights are on need not be there.
+/// neither what their rights are on nor their roles need be there.
 pub fn make(
     target: &mut Session,
     accounts: &[Account],
     is_trial: bool,
 ) -> Result<Vec<Refused>, String> {
     let mut refused = Vec::new();
-    let mut refuse = |what: String, error: ServerError| {
-        let why = error.to_string();
-        refused.push(Refused { what, why });
-    };
-    let mut made = Vec::new();
-    for account in accounts {
+    for account in behind_their_roles(accounts) {
         let Account { user, host, .. } = account;
         // A name as long, for one may be too long.
         let trial = format!("{TRIAL:_<length$}", length = user.chars().count());
         let (trial_name, name) = (full_name(&trial, host), full_name(user, host));
+        let mut refuse = |what: String, error: ServerError| {
+            let why = error.to_string();
+            refused.push(Refused { what, why });
+        };
         if let Err(error) = target.attempt(&account.create(&trial_name))? {
             refuse(format!("account {name}"), error);
             continue;
         }
-        for right in account.rights.iter().filter(|right| !right.is_of_roles()) {
+        let rights = account.rights.iter();
+        for right in rights.filter(|right| !(is_trial && right.is_of_roles())) {
             for (right, error) in right.give(target, (&trial, host))? {
                 if !(is_trial && is_on_nothing(&error)) {
                     refuse(right.grant((user, host)), error);
                 }
             }
         }
+        if let (Some(roles), false) = (&account.default_roles, is_trial) {
+            let statement = |name| format!("SET DEFAULT ROLE {roles} TO {name}");
+            if let Err(error) = target.attempt(&statement(&trial_name))? {
+                refuse(statement(&name), error);
+            }
+        }
         if !is_trial {
             let renamed = target.attempt(&format!("RENAME USER {trial_name} TO {name}"))?;
-            let Err(error) = renamed else {
-                made.push(account);
-                continue;
-            };
+            let Err(error) = renamed else { continue };
             refuse(format!("account {name}"), error);
         }
         target.execute(&format!("DROP USER {trial_name}"))?;
-    }
-    for account in &made {
-        let of_roles = account.rights.iter().filter(|right| right.is_of_roles());
-        for right in of_roles {
-            for (right, error) in right.give(target, (&account.user, &account.host))? {
-                refuse(right.grant((&account.user, &account.host)), error);
-            }
-        }
-    }
-    for account in &made {
-        if let Some(roles) = &account.default_roles {
-            let name = full_name(&account.user, &account.host);
-            let statement = format!("SET DEFAULT ROLE {roles} TO {name}");
-            if let Err(error) = target.attempt(&statement)? {
-                refuse(statement, error);
-            }
-        }
     }
     Ok(refused)
 }

@@ -69,6 +69,31 @@ impl Right {
         !bare.contains(" ON ")
     }
 
+    /// The roles that it gives: their names and hosts.
+    pub fn roles(&self) -> Vec<(String, String)> {
+        let list = match self.is_of_roles() {
+            true => self.what.strip_prefix("GRANT ").unwrap_or_default(),
+            false => return Vec::new(),
+        };
+        let bare = without_quoted(list);
+        let mut roles = Vec::new();
+        let mut begin = 0;
+        for end in bare
+            .match_indices(',')
+            .map(|(at, _)| at)
+            .chain([bare.len()])
+        {
+            let (role, bare) = (list[begin..end].trim(), bare[begin..end].trim());
+            let (user, host) = match bare.find('@') {
+                Some(at) => (&role[..at], unquoted(&role[at + 1..])),
+                None => (role, "%".to_owned()),
+            };
+            roles.push((unquoted(user), host));
+            begin = end + 1;
+        }
+        roles
+    }
+
     /// Whether it is what servers give to each root besides all privileges.
     fn is_of_root(&self) -> bool {
         ["``@``", "``@`%`", "''@''", "''@'%'"]
@@ -103,6 +128,14 @@ impl Right {
 /// Whether a right was refused because what it is on is not there.
 pub fn is_on_nothing(error: &ServerError) -> bool {
     NOT_THERE.contains(&error.code)
+}
+
+/// A name without the backticks around it.
+fn unquoted(name: &str) -> String {
+    let inner = name
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_suffix('`'));
+    inner.map_or_else(|| name.to_owned(), |inner| inner.replace("``", "`"))
 }
 
 fn as_names((user, host): (&str, &str)) -> String {
@@ -168,6 +201,10 @@ mod tests {
         assert_eq!(grants(&lines), [all, dynamic, columns, role]);
         let right = |line| Right::of(line, A).unwrap();
         assert!(right(role).is_of_roles() && !right(columns).is_of_roles());
+        let pair = |user: &str, host: &str| (user.to_owned(), host.to_owned());
+        let odd = "GRANT `r`@`%`,`s,@``t`@`h` TO `a`@`%`";
+        assert_eq!(right(odd).roles(), [pair("r", "%"), pair("s,@`t", "h")]);
+        assert_eq!(right("GRANT `r` TO `a`@`%`").roles(), [pair("r", "%")]);
         let each = right(all).each().unwrap();
         assert_eq!(
             each[2].grant(A),

@@ -8,7 +8,7 @@ use crate::{
     privileges::{Privilege, Privileges, TableGrants},
     rights::Object,
     state::State,
-    users::{Account, Requirement, Specified},
+    users::{Account, Lifetime, LockTime, Lockout, Requirement, Specified},
 };
 use cohort_engine::types::{DateTime, Table, Value};
 use std::sync::Arc;
@@ -50,19 +50,43 @@ pub(super) fn users(session: &State) -> Rows {
         row.extend([
             text(&account.plugin),
             text(&account.authentication),
-            flag(false),
+            flag(account.password_expired),
             moment(session, account.password_changed),
-            Value::Null,
+            match account.lifetime {
+                Lifetime::Default => Value::Null,
+                Lifetime::Never => number(0),
+                Lifetime::Days(days) => number(days.into()),
+            },
             flag(account.locked),
         ]);
         row.extend(last.map(|privilege| flag(global.has(privilege))));
         row.extend([Value::Null, Value::Null, Value::Null]);
-        let attributes = account.attributes_text();
-        row.push(attributes.map_or(Value::Null, |object| {
-            text(format!("{{\"metadata\": {object}}}"))
-        }));
+        row.push(user_attributes_of(account));
         rows.push(row);
     })
+}
+
+/// What mysql.user has in User_attributes: JSON of what has no column.
+fn user_attributes_of(account: &Account) -> Value {
+    let mut members = Vec::new();
+    if let Some(object) = account.attributes_text() {
+        members.push(format!("\"metadata\": {object}"));
+    }
+    let Lockout { attempts, days } = account.lockout;
+    if attempts > 0 || days != LockTime::Days(0) {
+        let days = match days {
+            LockTime::Days(days) => i32::from(days),
+            LockTime::Unbounded => -1,
+        };
+        members.push(format!(
+            "\"Password_locking\": {{\"failed_login_attempts\": {attempts}, \
+             \"password_lock_time_days\": {days}}}"
+        ));
+    }
+    match members.is_empty() {
+        true => Value::Null,
+        false => text(format!("{{{}}}", members.join(", "))),
+    }
 }
 
 /// The privileges of mysql.user's first columns, in their order.

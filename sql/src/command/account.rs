@@ -7,7 +7,7 @@ use super::{
 use crate::{
     error::SqlError,
     lexer::{self, Kind},
-    users::{Requirement, Specified},
+    users::{Lifetime, LockTime, Requirement, Specified},
 };
 
 /// How long what REQUIRE names may be, in bytes.
@@ -208,9 +208,7 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
         options.default_roles = Some(grant::default_roles(c)?);
     }
     options.requirement = requirement(c)?;
-    let harmless: [&[&str]; 5] = [
-        &["PASSWORD", "EXPIRE", "NEVER"],
-        &["PASSWORD", "EXPIRE", "DEFAULT"],
+    let harmless: [&[&str]; 3] = [
         &["PASSWORD", "HISTORY", "DEFAULT"],
         &["PASSWORD", "REUSE", "INTERVAL", "DEFAULT"],
         &["PASSWORD", "REQUIRE", "CURRENT", "DEFAULT"],
@@ -220,6 +218,15 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
             options.locked = Some(true);
         } else if c.eat_all(&["ACCOUNT", "UNLOCK"]) {
             options.locked = Some(false);
+        } else if c.eat_all(&["PASSWORD", "EXPIRE"]) {
+            expire(c, &mut options)?;
+        } else if c.eat("FAILED_LOGIN_ATTEMPTS") {
+            options.failed_logins = Some(small(c)?);
+        } else if c.eat("PASSWORD_LOCK_TIME") {
+            options.lock_time = Some(match c.eat("UNBOUNDED") {
+                true => LockTime::Unbounded,
+                false => LockTime::Days(small(c)?),
+            });
         } else if !harmless.iter().any(|words| c.eat_all(words)) {
             break;
         }
@@ -229,16 +236,43 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
     } else if c.eat("ATTRIBUTE") {
         options.attributes = Some(Attributes::Object(c.string()?));
     }
-    let known = [
-        "WITH",
-        "PASSWORD",
-        "FAILED_LOGIN_ATTEMPTS",
-        "PASSWORD_LOCK_TIME",
-    ];
+    let known = ["WITH", "PASSWORD"];
     if known.iter().any(|word| c.is(word)) {
         return Err(SqlError::not_supported("account options"));
     }
     Ok(options)
+}
+
+/// Behind PASSWORD EXPIRE.
+fn expire(c: &mut Cursor, options: &mut AccountOptions) -> Parsed<()> {
+    if c.eat("DEFAULT") {
+        options.lifetime = Some(Lifetime::Default);
+    } else if c.eat("NEVER") {
+        options.lifetime = Some(Lifetime::Never);
+    } else if c.eat("INTERVAL") {
+        let token = c.peek();
+        let days = c.unsigned()?;
+        let days = u16::try_from(days).ok().filter(|days| *days > 0);
+        let text = String::from_utf8_lossy(c.text(token)).into_owned();
+        let days = days.ok_or_else(|| SqlError::incorrect_value("DAY", text))?;
+        c.expect("DAY")?;
+        options.lifetime = Some(Lifetime::Days(days));
+    } else {
+        options.expired = true;
+    }
+    Ok(())
+}
+
+/// A number that FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME may have.
+fn small(c: &mut Cursor) -> Parsed<u16> {
+    const MAX: u64 = 32_767;
+    let place = c.place();
+    let number = c.unsigned()?;
+    if number > MAX {
+        c.go_back(place);
+        return Err(c.error());
+    }
+    Ok(u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 /// SET PASSWORD [FOR user] = 'password'

@@ -24,7 +24,10 @@ pub use parse::parse;
 pub use replication::{Encoded, Replication};
 pub use xa::Xa;
 
-use crate::{privileges::Granted, users::Requirement};
+use crate::{
+    privileges::Granted,
+    users::{Lifetime, LockTime, Requirement},
+};
 use cohort_engine::txn::Isolation;
 
 /// A table's name with or without its database.
@@ -254,6 +257,14 @@ pub struct AccountOptions {
     pub attributes: Option<Attributes>,
     /// DEFAULT ROLE.
     pub default_roles: Option<DefaultRoles>,
+    /// PASSWORD EXPIRE.
+    pub expired: bool,
+    /// PASSWORD EXPIRE DEFAULT, NEVER or INTERVAL.
+    pub lifetime: Option<Lifetime>,
+    /// FAILED_LOGIN_ATTEMPTS.
+    pub failed_logins: Option<u16>,
+    /// PASSWORD_LOCK_TIME.
+    pub lock_time: Option<LockTime>,
 }
 
 /// What is to be known of an account.

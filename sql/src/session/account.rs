@@ -105,6 +105,7 @@ impl Session {
         let mut account = Account::clone(account.ok_or_else(SqlError::no_matching_user)?);
         account.authentication = self.stored(&account, password, "SET PASSWORD")?;
         account.password_changed = self.seconds_now();
+        account.password_expired = false;
         let text = format!("ALTER USER {}", identified(&account));
         self.store_users(text, &[account], &[])
     }
@@ -267,10 +268,21 @@ impl Session {
             requirement,
             locked,
             attributes,
+            expired,
+            lifetime,
+            failed_logins,
+            lock_time,
             // As SET DEFAULT ROLE: of oneself everybody may.
             default_roles: _,
         } = options;
-        if requirement.is_some() || locked.is_some() || attributes.is_some() {
+        let is_more = requirement.is_some()
+            || locked.is_some()
+            || attributes.is_some()
+            || *expired
+            || lifetime.is_some()
+            || failed_logins.is_some()
+            || lock_time.is_some();
+        if is_more {
             self.may_alter()?;
         }
         self.check_own(specs.iter().map(|spec| &spec.name))?;
@@ -284,6 +296,7 @@ impl Session {
                     if let Some(wanted) = &spec.authentication {
                         self.authenticate(&mut account, wanted, "ALTER USER")?;
                         account.password_changed = self.seconds_now();
+                        account.password_expired = false;
                         texts.push(identified(&account));
                     } else {
                         texts.push(in_quotes(&account.user, &account.host));
@@ -314,6 +327,16 @@ impl Session {
         if let Some(locked) = options.locked {
             account.locked = locked;
         }
+        account.password_expired |= options.expired;
+        if let Some(lifetime) = options.lifetime {
+            account.lifetime = lifetime;
+        }
+        if let Some(attempts) = options.failed_logins {
+            account.lockout.attempts = attempts;
+        }
+        if let Some(days) = options.lock_time {
+            account.lockout.days = days;
+        }
         if let Some(attributes) = &options.attributes {
             set_attributes(account, attributes)?;
         }
@@ -330,6 +353,10 @@ impl Session {
             locked,
             attributes,
             default_roles,
+            expired,
+            lifetime,
+            failed_logins,
+            lock_time,
         } = options;
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -338,6 +365,18 @@ impl Session {
         }
         if let Some(requirement) = requirement {
             let _ = write!(text, " REQUIRE {requirement}");
+        }
+        if *expired {
+            text.push_str(" PASSWORD EXPIRE");
+        }
+        if let Some(lifetime) = lifetime {
+            let _ = write!(text, " PASSWORD EXPIRE {lifetime}");
+        }
+        if let Some(attempts) = failed_logins {
+            let _ = write!(text, " FAILED_LOGIN_ATTEMPTS {attempts}");
+        }
+        if let Some(time) = lock_time {
+            let _ = write!(text, " PASSWORD_LOCK_TIME {time}");
         }
         match locked {
             Some(true) => text.push_str(" ACCOUNT LOCK"),
@@ -484,6 +523,14 @@ impl Session {
         let change = users::change(put, remove)?;
         let engine = &self.state.instance.engine;
         engine.change_schema(&self.state.owner, change, &related, &statement, wait, None)?;
+        for account in put {
+            self.state.instance.logins.forget(account);
+            let (user, host) = &self.state.account;
+            if account.is(user, host) && self.state.must_change_password {
+                let now = self.seconds_now();
+                self.state.must_change_password = self.state.instance.has_expired(account, now);
+            }
+        }
         self.state.find_rights();
         Ok(())
     }

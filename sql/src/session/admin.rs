@@ -55,6 +55,7 @@ impl Session {
                     self.checkpoint()?;
                 }
                 if *privileges {
+                    self.state.instance.logins.forget_all();
                     let note = SqlError::deprecated_without_replacement("FLUSH PRIVILEGES");
                     self.state.warnings.warn(note);
                 }

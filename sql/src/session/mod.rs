@@ -38,7 +38,7 @@ pub use prepared::Prepared;
 pub use rebuilt::Rebuilder;
 
 use crate::{
-    command::{self, Command, Cursor},
+    command::{self, AccountStatement, Command, Cursor},
     error::SqlError,
     lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
@@ -184,6 +184,7 @@ impl Session {
             rights: Arc::new(Rights::new(Vec::new())),
             users: (u64::MAX, Arc::default()),
             internal: false,
+            must_change_password: false,
             database: Arc::from(""),
             user_variables: crate::state::UserVariables::default(),
             warnings: Warnings::default(),
@@ -342,6 +343,9 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         self.names = names::beyond(sql, self.state.settings().lexer);
+        if self.state.must_change_password {
+            return self.change_expired_password(sql, out);
+        }
         if query::is_query(sql) && self.state.gtid.is_automatic() {
             self.clear_warnings();
             return self.run_text(sql, text, out);
@@ -352,6 +356,22 @@ impl Session {
                 self.clear_warnings();
                 Err(error)
             }
+        }
+    }
+
+    /// A statement of a session whose password has expired: 1820 for all but those that change it.
+    fn change_expired_password(
+        &mut self,
+        sql: &[u8],
+        out: &mut dyn Output,
+    ) -> Result<(), SqlError> {
+        self.clear_warnings();
+        let statement = self.compile(sql)?;
+        match &statement.what {
+            Compiled::Command(Command::Account(
+                AccountStatement::AlterUser { .. } | AccountStatement::SetPassword { .. },
+            )) => self.run(&statement, &[], out),
+            _ => Err(SqlError::must_change_password()),
         }
     }
 
@@ -550,6 +570,9 @@ impl Session {
 
     /// COM_INIT_DB.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        if self.state.must_change_password {
+            return Err(SqlError::must_change_password());
+        }
         self.state.refresh_rights();
         if !self.state.rights.enters(name) {
             return Err(self.state.refused_database(name));

@@ -42,7 +42,10 @@ impl Session {
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
         self.begin_statement("Prepare", None);
         self.clear_warnings();
-        let result = self.prepare_statement(sql);
+        let result = match self.state.must_change_password {
+            true => Err(SqlError::must_change_password()),
+            false => self.prepare_statement(sql),
+        };
         self.state.counters().count(Counter::ComStmtPrepare);
         let result = self.end_statement(result);
         let statement = result?;

@@ -7,7 +7,7 @@ use crate::{
     error::SqlError,
     privileges::{DYNAMIC, Privilege, quoted_account},
     state::State,
-    users::Account,
+    users::{Account, LockTime, Lockout},
 };
 use cohort_engine::types::ColumnType;
 use std::sync::Arc;
@@ -115,10 +115,19 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
     let attribute = account.attributes_text().map_or_else(String::new, |text| {
         format!(" ATTRIBUTE '{}'", escaped(&text))
     });
+    let expiry = match account.password_expired {
+        true => String::new(),
+        false => format!(" {}", account.lifetime),
+    };
+    let mut lockout = String::new();
+    let Lockout { attempts, days } = account.lockout;
+    if attempts > 0 || days != LockTime::Days(0) {
+        lockout = format!(" FAILED_LOGIN_ATTEMPTS {attempts} PASSWORD_LOCK_TIME {days}");
+    }
     let statement = format!(
-        "CREATE USER {} IDENTIFIED WITH '{}'{stored}{roles} REQUIRE {} PASSWORD EXPIRE DEFAULT \
+        "CREATE USER {} IDENTIFIED WITH '{}'{stored}{roles} REQUIRE {} PASSWORD EXPIRE{expiry} \
          ACCOUNT {} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE \
-         CURRENT DEFAULT{attribute}",
+         CURRENT DEFAULT{lockout}{attribute}",
         account.backticked(),
         account.plugin,
         account.requirement,

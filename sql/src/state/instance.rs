@@ -1,8 +1,8 @@
 //! What all sessions of a server share.
 
 use super::{
-    gate::Gate, gtid::GtidOwners, pool::Pool, registry::Registry, replicas::Replicas,
-    replication::Replication, tls::Tls,
+    gate::Gate, gtid::GtidOwners, logins::Logins, pool::Pool, registry::Registry,
+    replicas::Replicas, replication::Replication, tls::Tls,
 };
 use crate::{
     advice::{Advice, Subject},
@@ -71,6 +71,8 @@ pub struct Instance {
     pub replicas: Replicas,
     /// The accounts, as of a version of the dictionary.
     users: Mutex<(u64, Arc<Users>)>,
+    /// Wrong passwords in a row.
+    pub logins: Logins,
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
     replication: OnceLock<Arc<dyn Replication>>,
@@ -103,6 +105,7 @@ impl Instance {
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),
             users: Mutex::new((u64::MAX, Arc::default())),
+            logins: Logins::default(),
             pool: OnceLock::new(),
             tls: OnceLock::new(),
             replication: OnceLock::new(),
@@ -166,6 +169,11 @@ impl Instance {
             known.0 = dictionary.version();
         }
         known.clone()
+    }
+    /// Whether an account's password has to be changed, at a time in seconds since 1970.
+    pub fn has_expired(&self, account: &Account, now: u64) -> bool {
+        let values = self.globals.values();
+        account.has_expired(now, values.number("default_password_lifetime"))
     }
     /// The roles that an account may activate: those that were granted to it, and the mandatory
     /// ones.

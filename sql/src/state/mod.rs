@@ -6,6 +6,7 @@ mod environment;
 mod gate;
 mod gtid;
 mod instance;
+mod logins;
 mod pool;
 mod registry;
 mod replicas;
@@ -81,6 +82,8 @@ pub struct State {
     pub rights: Arc<Rights>,
     /// The accounts that this was found in, and the version of the dictionary they are of.
     pub(crate) users: (u64, Arc<Users>),
+    /// Its password has expired: a new one must be set before anything else.
+    pub must_change_password: bool,
     /// It is one of the server's own, which may write to the schema `cohort`.
     pub internal: bool,
     /// The default database; empty for none.
@@ -347,6 +350,9 @@ impl State {
                 false => self.instance.default_roles(account),
             }
         });
+        let now = self.instance.env().wall_micros() / 1_000_000;
+        let expired = account.is_some_and(|account| self.instance.has_expired(account, now));
+        self.must_change_password = expired;
         self.weigh();
         self.user_at_host = Arc::from(at_host);
         self.account_at_host = Arc::from(format!("{}@{}", self.account.0, self.account.1));

@@ -67,7 +67,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("cte_max_recursion_depth", Both, Dynamic(Shown("sql/tests/golden/with.sql")), UInt { min: 0, max: 4_294_967_295 }, "1000"),
     ("datadir", Global, Fixed, Text, ""),
     ("default_collation_for_utf8mb4", Both, Pinned, Collation, "utf8mb4_0900_ai_ci"),
-    ("default_password_lifetime", Global, Pinned, UInt { min: 0, max: 65_535 }, "0"),
+    ("default_password_lifetime", Global, Dynamic(Shown(".ci/clients/privileges.py")), UInt { min: 0, max: 65_535 }, "0"),
     ("default_storage_engine", Both, Dynamic(Nothing("there is one engine")), Enum(&["InnoDB"]), "InnoDB"),
     ("default_table_encryption", Both, Pinned, Bool, "OFF"),
     ("default_tmp_storage_engine", Both, Dynamic(Nothing("there is one engine")), Enum(&["InnoDB"]), "InnoDB"),
