@@ -354,8 +354,8 @@ def accounts(source, target):
                  "REVOKE XA_RECOVER_ADMIN ON *.* FROM less", "CREATE ROLE some, other",
                  "GRANT some TO whole0 WITH ADMIN OPTION", "GRANT other TO some",
                  "GRANT UPDATE (k), SELECT ON few.t TO other",
-                 "SET DEFAULT ROLE some TO whole0", "CREATE USER short PASSWORD EXPIRE INTERVAL 3 DAY"]
-        gone += ["DROP USER nowhere@''", "DROP USER part", "DROP USER less, short", "DROP ROLE some, other",
+                 "SET DEFAULT ROLE some TO whole0", "CREATE USER short WITH MAX_QUERIES_PER_HOUR 3", "CREATE USER soon PASSWORD EXPIRE INTERVAL 3 DAY"]
+        gone += ["DROP USER nowhere@''", "DROP USER part", "DROP USER less, short, soon", "DROP ROLE some, other",
                  "SET GLOBAL partial_revokes = OFF"]
         listed = ("account 'part'@'%': a right is taken from it in part: REVOKE SELECT",
                   "account 'short'@'%': error 1235")

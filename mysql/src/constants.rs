@@ -53,6 +53,7 @@ pub mod capability {
         | PLUGIN_AUTH
         | CONNECT_ATTRS
         | PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | CAN_HANDLE_EXPIRED_PASSWORDS
         | DEPRECATE_EOF;
 }
 

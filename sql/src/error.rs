@@ -243,6 +243,7 @@ errors! {
     1360 b"HY000" trigger_does_not_exist() "Trigger does not exist";
     1348 b"HY000" column_not_updatable(column) "Column '{column}' is not updatable";
     1329 b"02000" no_data() "No data - zero rows fetched, selected, or processed";
+    1345 b"HY000" view_not_explained() "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     1350 b"HY000" view_with_into() "View's SELECT contains a 'INTO' clause";
     1351 b"HY000" view_with_variable() "View's SELECT contains a variable or parameter";
     1352 b"HY000" view_of_temporary(table) "View's SELECT refers to a temporary table '{table}'";
@@ -415,6 +416,7 @@ errors! {
     3596 b"HY000" window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     3602 b"HY000" grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3619 b"HY000" illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
+    3628 b"HY000" mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3636 b"HY000" recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3665 b"22035" missing_json_table_value(column) "Missing value for JSON_TABLE column '{column}'";
     3666 b"2203F" no_scalar_for_json_table(column) "Can't store an array or an object in the scalar JSON_TABLE column '{column}'";
@@ -477,6 +479,7 @@ errors! {
     3823 b"HY000" check_of_foreign_key(column, name, key) "Column '{column}' cannot be used in a check constraint '{name}': needed in a foreign key constraint '{key}' referential action.";
     3853 b"22032" json_object_required(argument, function) "Invalid JSON type in argument {argument} to function {function}; an object is required.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
+    3880 b"HY000" system_user_mandatory(role) "Cannot set mandatory_roles: AuthId {role} has 'SYSTEM_USER' privilege.";
     3887 b"HY000" regexp_invalid_group_name() "A capture group has an invalid name.";
     3934 b"HY000" json_schema_failed(document, keyword, schema) "The JSON document location '{document}' failed requirement '{keyword}' at JSON Schema location '{schema}'.";
     3939 b"HY000" several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";

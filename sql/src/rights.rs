@@ -39,12 +39,11 @@ pub struct Rights {
 
 /// Tables of performance_schema that everybody may read, as in MySQL. What they show is about the
 /// reader, or no secret.
-const WORLD_READABLE: [&str; 8] = [
+const WORLD_READABLE: [&str; 7] = [
     "global_status",
     "global_variables",
     "processlist",
     "session_account_connect_attrs",
-    "session_connect_attrs",
     "session_status",
     "session_variables",
     "persisted_variables",
@@ -151,6 +150,32 @@ impl Rights {
         all.with(given_to_everybody(object))
     }
 
+    /// The privileges on all databases that a pattern fits: those on everything, and those that were
+    /// granted on this very pattern, or on one that fits whatever it fits.
+    #[must_use]
+    pub fn on_pattern(&self, pattern: &str) -> Privileges {
+        if let (name, true) = literal(pattern) {
+            return self.on(Object::Database(&name));
+        }
+        let covers = |granted: &str| {
+            // What ends with the only wildcard, %, fits all that begins with what is before it.
+            let begin = granted.strip_suffix('%').and_then(|begin| {
+                let begin = literal(begin);
+                (begin.1).then_some(begin.0)
+            });
+            granted == pattern || begin.is_some_and(|begin| literal(pattern).0.starts_with(&begin))
+        };
+        let mut all = self.global;
+        for member in &self.members {
+            let databases = &member.grants.databases;
+            let own = databases.get(pattern).copied();
+            let fitting = databases.iter().filter(|(granted, _)| covers(granted));
+            let best = fitting.max_by_key(|(granted, _)| (specificity(granted), granted.len()));
+            all = all.with(own.or(best.map(|(_, had)| *had)).unwrap_or_default());
+        }
+        all
+    }
+
     /// The privileges on a table or on any of its columns.
     #[must_use]
     pub fn within_table(&self, database: &str, table: &str) -> Privileges {
@@ -239,6 +264,24 @@ fn of_database(databases: &BTreeMap<String, Privileges>, database: &str) -> Priv
     best.map_or(Privileges::NONE, |(_, privileges)| *privileges)
 }
 
+/// What stands in a pattern before its first wildcard, without escapes, and whether there is none.
+fn literal(pattern: &str) -> (String, bool) {
+    let mut text = String::new();
+    let mut escaped = false;
+    for character in pattern.chars() {
+        match character {
+            '\\' if !escaped => {
+                escaped = true;
+                continue;
+            }
+            '%' | '_' if !escaped => return (text, false),
+            _ => text.push(character),
+        }
+        escaped = false;
+    }
+    (text, true)
+}
+
 fn has_wildcard(pattern: &str) -> bool {
     specificity(pattern) != usize::MAX
 }
@@ -296,6 +339,38 @@ mod tests {
         assert_eq!(of("ab_c"), Privilege::Delete.into());
         assert_eq!(of("b"), Privileges::NONE);
         assert!(rights.enters("ax") && !rights.enters("b"));
+    }
+
+    #[test]
+    fn a_pattern_is_covered_by_wider_ones_only() {
+        let covers = |granted: &str, pattern: &str| {
+            let rights = rights(&[(Level::Database(granted.into()), Privilege::Select)]);
+            !rights.on_pattern(pattern).is_empty()
+        };
+        for (granted, pattern) in [
+            ("a_b", "a_b"),
+            ("a%", "ab%"),
+            ("a%", "a_"),
+            (r"a\_%", r"a\_b%"),
+            ("%", "_"),
+            (r"a\_b", r"a\_b"),
+            ("a_b", r"a\_b"),
+            ("ab", "ab"),
+        ] {
+            assert!(covers(granted, pattern), "{granted} {pattern}");
+        }
+        for (granted, pattern) in [
+            ("_", "%"),
+            ("at__", "at%%"),
+            ("at__", "at%_"),
+            ("at_p", "at%p"),
+            (r"at\_p", "at_p"),
+            ("a%b", "a%"),
+            ("ab%", "a%"),
+            (r"a\_%", "a_%"),
+        ] {
+            assert!(!covers(granted, pattern), "{granted} {pattern}");
+        }
     }
 
     #[test]

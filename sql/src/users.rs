@@ -337,7 +337,12 @@ impl Account {
     fn takes(&self, host: &str) -> bool {
         if let Some((network, mask)) = self.host.split_once('/') {
             let parse = |text: &str| text.parse::<Ipv4Addr>().ok().map(u32::from);
-            return match (parse(network), parse(mask), parse(host)) {
+            let prefix = |text: &str| {
+                let bits: u32 = text.parse().ok().filter(|bits| *bits <= 32)?;
+                Some(u32::MAX.checked_shl(32 - bits).unwrap_or(0))
+            };
+            let mask_of = |text: &str| parse(text).or_else(|| prefix(text));
+            return match (parse(network), mask_of(mask), parse(host)) {
                 (Some(network), Some(mask), Some(host)) => host & mask == network,
                 _ => false,
             };
@@ -571,6 +576,9 @@ mod tests {
         assert!(!account("a", "localhost").takes("10.0.0.1"));
         assert!(account("a", "LOCALHOST").takes("localhost"));
         assert!(account("a", "10.0.0.0/255.0.0.0").takes("10.9.8.7"));
+        assert!(account("a", "10.0.0.0/8").takes("10.9.8.7"));
+        assert!(!account("a", "10.0.0.0/16").takes("10.9.8.7"));
+        assert!(account("a", "0.0.0.0/0").takes("10.9.8.7"));
     }
 
     #[test]

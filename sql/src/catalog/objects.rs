@@ -37,6 +37,7 @@ impl TableKind {
 pub(crate) fn visible_tables(session: &State) -> Vec<(Arc<Table>, TableKind)> {
     let virtual_tables = super::tables()
         .iter()
+        .filter(|table| session.rights.enters(&table.definition.database))
         .map(|table| (Arc::clone(&table.definition), TableKind::System));
     let mut tables: Vec<(Arc<Table>, TableKind)> = virtual_tables.collect();
     let dictionary = session.instance.engine.dictionary();

@@ -98,7 +98,7 @@ pub(super) fn own_connect_attributes(session: &State) -> Rows {
 fn attributes(session: &State, of_all: bool) -> Rows {
     let mut rows = Rows::new();
     for entry in session.instance.sessions.list() {
-        if !of_all && entry.activity.lock().user != session.who.user {
+        if !of_all && !entry.is_of(session.id, &session.account) {
             continue;
         }
         let attributes = entry.attributes.lock().clone();
@@ -126,7 +126,7 @@ pub(crate) fn processes(session: &State, cut: Option<usize>) -> Rows {
     let mut rows = Rows::new();
     for entry in session.instance.sessions.list() {
         let activity = entry.activity.lock().clone();
-        if !sees_all && activity.user != session.who.user {
+        if !sees_all && !entry.is_of(session.id, &session.account) {
             continue;
         }
         let seconds = now.saturating_sub(activity.since_micros) / 1_000_000;

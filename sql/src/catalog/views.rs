@@ -5,6 +5,8 @@ use crate::{
     error::SqlError,
     expr::Statement,
     plan::{self, SelectedColumn},
+    privileges::{Privilege, Privileges},
+    rights::Object,
     selected::column_of_view,
     state::State,
 };
@@ -69,10 +71,17 @@ pub(super) fn table_or_error(session: &State, view: &View) -> Table {
 pub(super) fn rows(session: &State) -> Rows {
     let dictionary = session.instance.engine.dictionary();
     let views = visible(session, &dictionary).into_iter();
-    views.map(|view| row(view)).collect()
+    views.map(|view| row(session, view)).collect()
 }
 
-fn row(view: &View) -> Vec<super::Value> {
+/// The text of a view's query is for its definer, and for whoever may have it shown.
+fn shows_text(session: &State, view: &View) -> bool {
+    let has = session.rights.on(Object::Table(&view.database, &view.name));
+    let needed = Privileges::of(&[Privilege::Select, Privilege::ShowView]);
+    view.definer == session.account || has.has_all(needed)
+}
+
+fn row(session: &State, view: &View) -> Vec<super::Value> {
     let check = match view.check_option {
         None => "NONE",
         Some(CheckOption::Local) => "LOCAL",
@@ -83,7 +92,10 @@ fn row(view: &View) -> Vec<super::Value> {
         text("def"),
         text(&view.database),
         text(&view.name),
-        text(&view.query.text),
+        text(match shows_text(session, view) {
+            true => view.query.text.as_str(),
+            false => "",
+        }),
         text(check),
         yes_no(view.shown_updatable),
         text(format!("{user}@{host}")),
@@ -98,6 +110,9 @@ pub(super) fn usage(session: &State) -> Rows {
     let dictionary = session.instance.engine.dictionary();
     let mut rows = Rows::new();
     for view in visible(session, &dictionary) {
+        if !shows_text(session, view) {
+            continue;
+        }
         let read =
             session.with_compile_context(&view.database, |context| plan::read_view(view, context));
         let uses = read.map(|read| read.uses).unwrap_or_default();

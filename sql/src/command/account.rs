@@ -71,14 +71,22 @@ pub fn user(c: &mut Cursor) -> Parsed<UserName> {
     let host = if token.kind == Kind::UserVariable {
         c.next();
         let text = c.text(token);
-        if text == b"@" {
-            c.name_or_string()?
-        } else {
-            lexer::name(text).into_owned()
+        match text {
+            b"@" => c.name_or_string()?,
+            [b'@', string @ ..] if matches!(string.first(), Some(b'\'' | b'"')) => {
+                let bytes = lexer::string(string, c.mode());
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+            _ => lexer::name(text).into_owned(),
         }
     } else {
         "%".into()
     };
+    let (user, host) = (user.trim_matches(' '), host.trim_matches(' '));
+    // No client can say such a name.
+    if user.contains('\0') || host.contains('\0') {
+        return Err(c.error());
+    }
     if user.chars().count() > 32 {
         return Err(SqlError::string_too_long(user, "user name", 32));
     }
@@ -86,7 +94,7 @@ pub fn user(c: &mut Cursor) -> Parsed<UserName> {
         return Err(SqlError::string_too_long(host, "host name", 255));
     }
     Ok(UserName {
-        user,
+        user: user.to_owned(),
         host: host.to_ascii_lowercase(),
         current: false,
     })
@@ -221,11 +229,11 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
         } else if c.eat_all(&["PASSWORD", "EXPIRE"]) {
             expire(c, &mut options)?;
         } else if c.eat("FAILED_LOGIN_ATTEMPTS") {
-            options.failed_logins = Some(small(c)?);
+            options.failed_logins = Some(small(c, "FAILED_LOGIN_ATTEMPTS")?);
         } else if c.eat("PASSWORD_LOCK_TIME") {
             options.lock_time = Some(match c.eat("UNBOUNDED") {
                 true => LockTime::Unbounded,
-                false => LockTime::Days(small(c)?),
+                false => LockTime::Days(small(c, "PASSWORD_LOCK_TIME")?),
             });
         } else if !harmless.iter().any(|words| c.eat_all(words)) {
             break;
@@ -264,15 +272,11 @@ fn expire(c: &mut Cursor, options: &mut AccountOptions) -> Parsed<()> {
 }
 
 /// A number that FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME may have.
-fn small(c: &mut Cursor) -> Parsed<u16> {
-    const MAX: u64 = 32_767;
-    let place = c.place();
+fn small(c: &mut Cursor, option: &str) -> Parsed<u16> {
+    const MAX: u16 = 32_767;
     let number = c.unsigned()?;
-    if number > MAX {
-        c.go_back(place);
-        return Err(c.error());
-    }
-    Ok(u16::try_from(number).unwrap_or(u16::MAX))
+    let small = u16::try_from(number).ok().filter(|small| *small <= MAX);
+    small.ok_or_else(|| SqlError::incorrect_value(option, number))
 }
 
 /// SET PASSWORD [FOR user] = 'password'

@@ -174,12 +174,12 @@ impl AccountStatement {
             AccountStatement::RevokeAll { .. } => Facts::of_accounts("revoke_all")
                 .needs(needed::CREATE_USER)
                 .or_on_mysql(Privilege::Update),
-            AccountStatement::CreateRole { .. } => Facts::of_accounts("create_role")
-                .needs(needed::CREATE_ROLE)
-                .or_on_mysql(Privilege::Insert),
-            AccountStatement::DropRole { .. } => Facts::of_accounts("drop_role")
-                .needs(needed::DROP_ROLE)
-                .or_on_mysql(Privilege::Delete),
+            AccountStatement::CreateRole { .. } => {
+                Facts::of_accounts("create_role").needs(needed::CREATE_ROLE)
+            }
+            AccountStatement::DropRole { .. } => {
+                Facts::of_accounts("drop_role").needs(needed::DROP_ROLE)
+            }
             AccountStatement::SetRole(_) => Facts::of("set_role"),
             AccountStatement::SetDefaultRole { .. } => {
                 Facts::of_accounts("alter_user_default_role")

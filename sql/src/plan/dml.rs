@@ -121,7 +121,13 @@ impl Planner<'_> {
         if insert.replace {
             self.note_change(0, Privilege::Delete, None);
         }
-        self.note_change(0, Privilege::Insert, Some(&insert.columns));
+        // Without values it is all columns that get their defaults.
+        let all: Vec<usize> = (0..insert.table.named_columns().len()).collect();
+        let columns = match insert.columns.is_empty() {
+            true => &all,
+            false => &insert.columns,
+        };
+        self.note_change(0, Privilege::Insert, Some(columns));
         if let Some(assignments) = &insert.on_duplicate {
             let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
             self.note_change(0, Privilege::Update, Some(&columns));

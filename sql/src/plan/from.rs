@@ -581,7 +581,9 @@ impl Planner<'_> {
             Some(Arc::clone(table)),
             columns,
         )?;
-        if !table.is_temporary() {
+        // Virtual tables have numbers like temporary ones.
+        let is_own = matches!(input, LeafInput::Stored(_)) && table.is_temporary();
+        if !is_own {
             let (database, name) = (table.database.clone(), table.name.clone());
             self.note_last(&database, &name);
         }

@@ -147,8 +147,31 @@ impl Noted {
         if standing == Standing::Defined {
             needs.push(need(OF_ROWS, ANY, Part::Anything));
         }
-        for (privilege, part) in &*self.written.borrow() {
-            needs.push(need((*privilege).into(), privilege.name(), part.clone()));
+        // Of an UPDATE MySQL looks at the columns that are read before those that are changed.
+        let written = self.written.borrow();
+        let updates = |privilege: Privilege| privilege == Privilege::Update;
+        let only_updates = written.iter().all(|(privilege, _)| updates(*privilege));
+        let mut last = Vec::new();
+        for (privilege, part) in &*written {
+            let need = |part| need((*privilege).into(), privilege.name(), part);
+            match part {
+                Part::Columns { names, table_first } if only_updates => {
+                    if *table_first {
+                        needs.push(need(Part::Anything));
+                    }
+                    last.push(need(Part::Columns {
+                        names: names.clone(),
+                        table_first: false,
+                    }));
+                }
+                part => needs.push(need(part.clone())),
+            }
+        }
+        if self.locked.get() {
+            needs.push(need(select.into(), select.name(), Part::Anything));
+            let any = [Privilege::Update, Privilege::Delete, Privilege::LockTables];
+            let command = "SELECT with locking clause";
+            needs.push(need(Privileges::of(&any), command, Part::Anything));
         }
         let read = self.read.borrow();
         if !read.is_empty() {
@@ -156,15 +179,16 @@ impl Noted {
                 names: read.iter().cloned().collect(),
                 table_first: standing == Standing::Read,
             };
-            needs.push(need(select.into(), select.name(), part));
+            // Whoever reads the view is asked for SELECT; who makes it need not be.
+            let any = match standing {
+                Standing::Defined => OF_ROWS,
+                Standing::Read | Standing::Changed | Standing::Joined => select.into(),
+            };
+            needs.push(need(any, select.name(), part));
         } else if standing == Standing::Read {
             needs.push(need(select.into(), select.name(), Part::Anything));
         }
-        if self.locked.get() {
-            let any = [Privilege::Update, Privilege::Delete, Privilege::LockTables];
-            let command = "SELECT with locking clause";
-            needs.push(need(Privileges::of(&any), command, Part::Whole));
-        }
+        needs.append(&mut last);
         needs
     }
 }

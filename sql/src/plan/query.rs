@@ -811,8 +811,11 @@ impl Planner<'_> {
                         return Err(SqlError::duplicate_table_lock(named));
                     }
                     leaf.lock = Some((mode, conflict));
-                    if let (Some(noted), LockMode::Exclusive) = (&table.noted, mode) {
-                        noted.lock();
+                    if mode == LockMode::Exclusive {
+                        let of_view = names.views.iter();
+                        let of_view = of_view.filter(|view| view.leaves.contains(&at));
+                        let noted = of_view.filter_map(|view| view.noted.as_ref());
+                        noted.chain(&table.noted).for_each(|noted| noted.lock());
                     }
                     found = true;
                     if let (LeafInput::Stored(stored), LockMode::Exclusive) = (&leaf.input, mode) {

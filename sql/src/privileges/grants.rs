@@ -146,9 +146,12 @@ impl TableGrants {
     /// What a column was granted.
     #[must_use]
     pub fn of_column(&self, column: &str) -> Privileges {
-        let mut columns = self.columns.iter();
-        let found = columns.find(|(name, _)| name.eq_ignore_ascii_case(column));
-        found.map_or(Privileges::NONE, |(_, privileges)| *privileges)
+        // They may have been granted with the name in different cases.
+        let columns = self.columns.iter();
+        let is = columns.filter(|(name, _)| name.eq_ignore_ascii_case(column));
+        is.fold(Privileges::NONE, |all, (_, privileges)| {
+            all.with(*privileges)
+        })
     }
 }
 

@@ -419,6 +419,7 @@ pub mod needed {
             Dynamic("SESSION_VARIABLES_ADMIN")
         ];
         SET_ANY_DEFINER [Static(P::Super), Dynamic("SET_ANY_DEFINER")];
+        ALLOW_NONEXISTENT_DEFINER [Static(P::Super), Dynamic("ALLOW_NONEXISTENT_DEFINER")];
         SYSTEM_USER [Dynamic("SYSTEM_USER")];
         SET_GTID [
             Static(P::Super),

@@ -2,14 +2,19 @@
 
 use super::Session;
 use crate::{
-    command::{AccountOptions, AccountStatement, Attributes, Authentication, UserName, UserSpec},
+    command::{
+        AccountOptions, AccountStatement, Attributes, Authentication, DefaultRoles, UserName,
+        UserSpec,
+    },
     error::SqlError,
     password,
-    privileges::{Privilege, Right, needed},
+    privileges::{Privilege, Right, needed, quoted_account},
+    state::Instance,
     users::{self, Account, CACHING_SHA2, NATIVE, Users},
 };
 use cohort_engine::txn::{DdlStatement, Related};
-use std::{collections::BTreeSet, fmt::Write, sync::Arc};
+use parking_lot::MutexGuard;
+use std::{collections::BTreeSet, fmt::Write, sync::Arc, time::Duration};
 
 /// An account that a statement could not deal with, and why, as error 1396 lists it.
 pub(super) struct Named(String);
@@ -32,6 +37,10 @@ impl Session {
         &mut self,
         statement: &AccountStatement,
     ) -> Result<(), SqlError> {
+        // What it changes must be what it has looked at.
+        let instance = Arc::clone(&self.state.instance);
+        let _alone = self.alone_with_accounts(&instance)?;
+        self.state.find_rights();
         match statement {
             AccountStatement::CreateUser {
                 if_not_exists,
@@ -84,6 +93,28 @@ impl Session {
                 users,
                 lenience,
             } => self.revoke_roles(roles, users, *lenience),
+        }
+    }
+
+    /// Waits until no other session changes accounts; 1205 if that takes too long.
+    fn alone_with_accounts<'i>(
+        &self,
+        instance: &'i Instance,
+    ) -> Result<MutexGuard<'i, ()>, SqlError> {
+        const MOMENT: Duration = Duration::from_millis(50);
+        let most = Duration::from_millis(self.state.settings().table_lock_wait_ms);
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Some(alone) = instance.changing_accounts.try_lock_for(MOMENT) {
+                return Ok(alone);
+            }
+            if self.state.owner.is_killed() {
+                return Err(SqlError::query_interrupted());
+            }
+            waited += MOMENT;
+            if waited >= most {
+                return Err(SqlError::lock_wait_timeout(""));
+            }
         }
     }
 
@@ -232,7 +263,8 @@ impl Session {
         let mut failed = Vec::new();
         for spec in specs {
             let who = self.resolved(&spec.name);
-            if self.find_account(&users, &who).is_some() {
+            let is_it = |account: &Account| account.is(&who.user, &who.host);
+            if self.find_account(&users, &who).is_some() || created.iter().any(is_it) {
                 if if_not_exists {
                     let note = SqlError::user_already_exists(name(&who));
                     self.state.warnings.note(note);
@@ -245,6 +277,9 @@ impl Session {
             account.password_changed = self.seconds_now();
             if let Some(wanted) = &spec.authentication {
                 self.authenticate(&mut account, wanted, "CREATE USER")?;
+            }
+            if let Some(DefaultRoles::These(roles)) = &options.default_roles {
+                self.give_roles(&mut account, roles)?;
             }
             self.set_options(&mut account, options)?;
             created.push(account);
@@ -318,6 +353,21 @@ impl Session {
             self.options_text(options)
         );
         self.store_users(text, &changed, &[])
+    }
+
+    /// CREATE USER … DEFAULT ROLE grants the roles, too: 3162 for those that are not there.
+    fn give_roles(&self, account: &mut Account, roles: &[UserName]) -> Result<(), SqlError> {
+        self.may_grant_roles(roles)?;
+        let users = self.state.instance.users();
+        for role in roles {
+            let role = self.resolved(role);
+            if users.get(&role.user, &role.host).is_none() {
+                let id = quoted_account(&role.user, &role.host);
+                return Err(SqlError::user_does_not_exist(id));
+            }
+            account.grants.grant_role(&role.user, &role.host, false);
+        }
+        Ok(())
     }
 
     fn set_options(&self, account: &mut Account, options: &AccountOptions) -> Result<(), SqlError> {
@@ -406,7 +456,9 @@ impl Session {
         let mut dropped: Vec<Account> = Vec::new();
         let mut failed = Vec::new();
         for user in who {
-            match self.find_account(&users, user) {
+            let found = self.find_account(&users, user);
+            let is_new = |account: &&Arc<Account>| !dropped.contains(account);
+            match found.filter(is_new) {
                 Some(account) => dropped.push(Account::clone(account)),
                 None if if_exists => {
                     let note = SqlError::user_does_not_exist(name(user));
@@ -416,6 +468,7 @@ impl Session {
             }
         }
         fail(operation, &failed)?;
+        self.check_not_mandatory(who)?;
         self.check_views(operation, &dropped)?;
         let stays = |user: &str, host: &str| !dropped.iter().any(|gone| gone.is(user, host));
         let mut changed = Vec::new();
@@ -460,9 +513,14 @@ impl Session {
             let before = users.get(&account.user, &account.host);
             before.is_none_or(|before| **before != *account)
         };
+        // Names that were there before and are not any more.
+        removed.retain(|gone| {
+            let stays = accounts
+                .iter()
+                .any(|account| account.is(&gone.user, &gone.host));
+            !stays && users.get(&gone.user, &gone.host).is_some()
+        });
         accounts.retain(is_new);
-        // What was renamed twice was there once.
-        removed.retain(|account| users.get(&account.user, &account.host).is_some());
         let pairs = pairs.iter().map(|(from, to)| {
             let from = self.resolved(from);
             let from = in_quotes(&from.user, &from.host);

@@ -102,8 +102,12 @@ impl Session {
         let Some(entry) = instance.sessions.find(id) else {
             return Err(SqlError::unknown_thread(id));
         };
-        let is_own = entry.activity.lock().user == self.state.who.user;
-        if !is_own && !self.state.rights.has_any(needed::CONNECTION_ADMIN) {
+        let is_own = entry.is_of(self.state.id, &self.state.account);
+        let account = entry.activity.lock().account.clone();
+        let may = is_own
+            || self.state.rights.has_any(needed::CONNECTION_ADMIN)
+                && self.check_protected(&account).is_ok();
+        if !may {
             return Err(SqlError::kill_denied(id));
         }
         if id == self.state.id {

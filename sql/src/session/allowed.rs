@@ -41,8 +41,31 @@ impl Session {
             false => self.rights_of_definer(&view.definer).map(drop),
         })?;
         self.check_needs(&plan.needs)?;
+        if matches!(plan.body, Body::Explain(_)) {
+            self.check_explained(plan)?;
+        }
         plan.passed.store(number, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// 1345 for what EXPLAIN would tell of a view's query: for whoever may have that shown and read
+    /// what it is made of.
+    fn check_explained(&self, plan: &Plan) -> Result<(), SqlError> {
+        let rights = &self.state.rights;
+        let mut views = plan.views.iter().map(|used| &used.view);
+        let shown = views.all(|view| {
+            let on = rights.on(Object::Table(&view.database, &view.name));
+            on.has(P::ShowView)
+        });
+        let mut below = plan.needs.iter().filter(|need| need.within.is_some());
+        let read = below.all(|need| {
+            let within = rights.within_table(&need.database, &need.table);
+            within.has(P::Select)
+        });
+        match shown && read {
+            true => Ok(()),
+            false => Err(SqlError::view_not_explained()),
+        }
     }
 
     /// The same for what a view that is made needs.
@@ -116,7 +139,11 @@ impl Session {
                 ..
             } => {
                 self.may_create(name, *temporary, &[P::Create])?;
-                self.may_do(&[P::Select], like)
+                let database = like.database.as_deref().unwrap_or(current);
+                match database.is_empty() || self.is_temporary(like) {
+                    true => Ok(()),
+                    false => state.need_within_table(&[P::Select], (database, &like.name)),
+                }
             }
             ddl::Statement::DropTables {
                 tables, temporary, ..
@@ -186,6 +213,9 @@ impl Session {
             return Ok(());
         };
         self.state.need(needed::SET_ANY_DEFINER)?;
+        if self.state.users.1.get(&definer.0, &definer.1).is_none() {
+            self.state.need(needed::ALLOW_NONEXISTENT_DEFINER)?;
+        }
         self.check_protected(&definer)
     }
 

@@ -78,7 +78,12 @@ impl Session {
                 self.unknown(user, lenience, no_such_grant(user, &level))?;
                 continue;
             };
-            let mut account = Account::clone(account);
+            let is_it = |other: &Account| other.is(&account.user, &account.host);
+            let before = changed.iter().position(is_it);
+            let mut account = match before {
+                Some(at) => changed.remove(at),
+                None => Account::clone(account),
+            };
             if account.grants.revoke(what, &level, (&grantor, now)) {
                 changed.push(account);
             } else {
@@ -156,6 +161,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.may_grant_roles(roles)?;
         let known = self.state.instance.users();
+        self.check_not_mandatory(roles)?;
         let mut revoked = Vec::new();
         for role in roles {
             match self.find_account(&known, role) {
@@ -201,8 +207,15 @@ impl Session {
         let (mut created, mut failed) = (Vec::new(), Vec::new());
         for role in roles {
             match self.find_account(&known, role) {
+                None if created
+                    .iter()
+                    .any(|a: &Account| a.is(&role.user, &role.host)) =>
+                {
+                    failed.push(Named::exists(role));
+                }
                 None => created.push(Account {
                     locked: true,
+                    password_expired: true,
                     ..Account::new(&role.user, &role.host)
                 }),
                 Some(_) if if_not_exists => {
@@ -339,6 +352,12 @@ impl Session {
                 Level::Table(database, table.name.clone())
             }
         };
+        if let Level::Database(database) | Level::Table(database, _) = &level {
+            check_name(database, |name| SqlError::wrong_database_name(name))?;
+        }
+        if let Level::Table(_, table) = &level {
+            check_name(table, |name| SqlError::wrong_table_name(name))?;
+        }
         if let Level::Database(database) | Level::Table(database, _) = &level
             && database.eq_ignore_ascii_case("information_schema")
         {
@@ -358,14 +377,33 @@ impl Session {
             }
         }
         let mut privileges = what.privileges(level);
-        for (_, privilege) in what.columns() {
+        let mut has = has_on(rights, level);
+        let has_option = has.has(Privilege::GrantOption);
+        for (column, privilege) in what.columns() {
             privileges = privileges.with(privilege.into());
+            let Level::Table(database, table) = level else {
+                continue;
+            };
+            // Of a column it is enough to have it there.
+            if rights
+                .on(Object::Column(database, table, column))
+                .has(privilege)
+            {
+                if !what.privileges(level).has(privilege) {
+                    has = has.with(privilege.into());
+                }
+            } else if has_option && rights.within_table(database, table).has(privilege) {
+                let (user, host) = &state.account;
+                let command = privilege.name();
+                return Err(SqlError::column_access_denied(
+                    command, user, host, column, table,
+                ));
+            }
         }
         if privileges.is_empty() && !what.dynamic(level).is_empty() {
             return Ok(());
         }
         let wanted = privileges.with(Privilege::GrantOption.into());
-        let has = has_on(rights, level);
         if has.has_all(wanted) {
             return Ok(());
         }
@@ -428,16 +466,35 @@ impl Session {
     }
 
     /// 1227 for roles that the session may not give and take.
-    fn may_grant_roles(&self, roles: &[UserName]) -> Result<(), SqlError> {
+    pub(super) fn may_grant_roles(&self, roles: &[UserName]) -> Result<(), SqlError> {
         let rights = &self.state.rights;
         let administers = |role: &UserName| {
             let role = self.resolved(role);
             rights.administers(&role.user, &role.host)
         };
-        if rights.has_any(needed::ROLE_ADMIN) || roles.iter().all(administers) {
-            return Ok(());
+        if !rights.has_any(needed::ROLE_ADMIN) && !roles.iter().all(administers) {
+            return Err(SqlError::privilege_needed("WITH ADMIN, ROLE_ADMIN, SUPER"));
         }
-        Err(SqlError::privilege_needed("WITH ADMIN, ROLE_ADMIN, SUPER"))
+        roles.iter().try_for_each(|role| {
+            let role = self.resolved(role);
+            self.check_protected(&(role.user, role.host))
+        })
+    }
+
+    /// 3628 for a role that everybody has.
+    pub(super) fn check_not_mandatory(&self, roles: &[UserName]) -> Result<(), SqlError> {
+        let mandatory = self.state.instance.mandatory_roles();
+        for role in roles {
+            let role = self.resolved(role);
+            if mandatory
+                .iter()
+                .any(|(user, host)| (user, host) == (&role.user, &role.host))
+            {
+                let id = quoted_account(&role.user, &role.host);
+                return Err(SqlError::mandatory_role(id));
+            }
+        }
+        Ok(())
     }
 
     /// Who grants, and when.
@@ -491,11 +548,7 @@ fn leads_to(users: &Users, role: &Arc<Account>, account: &Account) -> bool {
 fn has_on(rights: &Rights, level: &Level) -> Privileges {
     match level {
         Level::Everything => rights.global(),
-        Level::Database(pattern) => {
-            // What is granted on a pattern may be granted on by the same pattern.
-            let name = pattern.replace("\\_", "_").replace("\\%", "%");
-            rights.on(Object::Database(&name))
-        }
+        Level::Database(pattern) => rights.on_pattern(pattern),
         Level::Table(database, table) => rights.on(Object::Table(database, table)),
     }
 }
@@ -527,6 +580,18 @@ fn check_level(what: &Granted, level: &Level) -> Result<(), SqlError> {
         }
     }
     Ok(())
+}
+
+/// 1059 for a name that is too long, and the error for one that nothing can have.
+fn check_name(name: &str, wrong: impl FnOnce(&str) -> SqlError) -> Result<(), SqlError> {
+    const CHARACTERS_MAX: usize = 64;
+    if name.is_empty() || name.ends_with(' ') {
+        return Err(wrong(name));
+    }
+    match name.chars().count() > CHARACTERS_MAX {
+        true => Err(SqlError::identifier_too_long(name)),
+        false => Ok(()),
+    }
 }
 
 fn no_such_grant(who: &UserName, level: &Level) -> SqlError {

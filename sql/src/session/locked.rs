@@ -321,7 +321,7 @@ impl Session {
         }
         self.state
             .need_on_database(&[Privilege::LockTables], table.0)?;
-        self.state.need_on_table(&[Privilege::Select], table)
+        self.state.need_within_table(&[Privilege::Select], table)
     }
 
     /// UNLOCK TABLES: it ends the transaction if there are locked tables.

@@ -183,6 +183,7 @@ impl Session {
             roles_text: Arc::from("NONE"),
             rights: Arc::new(Rights::new(Vec::new())),
             users: (u64::MAX, Arc::default()),
+            rights_changed: 0,
             internal: false,
             must_change_password: false,
             database: Arc::from(""),

@@ -230,6 +230,7 @@ impl Session {
         let plan = self.prepared_plan(sql, &database, &unknown)?;
         let kinds = unknown.kinds;
         self.check_locked(&plan)?;
+        self.check_privileges(&plan)?;
         Ok(Query {
             source: sql.into(),
             database,

@@ -3,10 +3,10 @@
 use super::Session;
 use crate::{
     collations::{self, NamedCharset},
-    command::{Assignment, SetScope},
+    command::{Assignment, SetScope, role_list},
     error::SqlError,
     lexer::{self, Kind, Lexer},
-    privileges::needed,
+    privileges::{needed, quoted_account},
     variables::{self, Access, Scope, Variable, persisted::Persisted},
 };
 use cohort_engine::types::{Charset, Collation, Value};
@@ -247,6 +247,9 @@ impl Session {
         if global {
             self.state.need(needed::GLOBAL_VARIABLES)?;
         }
+        if variable.name == "mandatory_roles" {
+            self.check_mandatory_roles(value)?;
+        }
         let (value, warning) = match value {
             Some(value) => variable.convert(value)?,
             None if variable.name.starts_with("rand_seed") => {
@@ -263,6 +266,32 @@ impl Session {
             )));
         }
         Ok((value, warning))
+    }
+
+    /// mandatory_roles give all accounts what they have: 1227 without ROLE_ADMIN, 3880 for roles with
+    /// SYSTEM_USER, 1231 for what is no list of roles.
+    fn check_mandatory_roles(&self, value: Option<&Value>) -> Result<(), SqlError> {
+        if !self.state.rights.has_any(needed::ROLE_ADMIN) {
+            let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
+            return Err(SqlError::privilege_needed(what));
+        }
+        let Some(Value::Bytes(text)) = value else {
+            return Ok(());
+        };
+        let text = String::from_utf8_lossy(text);
+        if text.is_empty() {
+            return Ok(());
+        }
+        let wrong = || SqlError::wrong_value_for_variable("mandatory_roles", &text);
+        let users = self.state.instance.users();
+        for (user, host) in role_list(&text).ok_or_else(wrong)? {
+            let role = users.get(&user, &host);
+            if role.is_some_and(|role| role.grants.dynamic.contains_key("SYSTEM_USER")) {
+                let id = quoted_account(&user, &host);
+                return Err(SqlError::system_user_mandatory(id));
+            }
+        }
+        Ok(())
     }
 
     fn assign_session(
@@ -325,7 +354,13 @@ impl Session {
             | "immediate_server_version" => {
                 self.state.need(needed::SESSION_VARIABLES)?;
             }
-            "pseudo_thread_id" => return Ok(()),
+            "binlog_format"
+            | "bulk_insert_buffer_size"
+            | "character_set_database"
+            | "collation_database"
+            | "histogram_generation_max_mem_size"
+            | "sql_require_primary_key" => self.state.need(needed::SESSION_VARIABLES)?,
+            "pseudo_thread_id" => return self.state.need(needed::SESSION_VARIABLES),
             _ => {}
         }
         if let Some((name, value)) = paired(variable.name, &value) {

@@ -236,6 +236,14 @@ fn find_table(session: &State, name: &TableName, command: &str) -> Result<Arc<Ta
         return Err(SqlError::no_database());
     }
     if let Some(table) = catalog::virtual_table(database, &name.name) {
+        let is_open = !database.eq_ignore_ascii_case("mysql");
+        if !is_open
+            && !session
+                .rights
+                .describes_table("mysql", &table.definition.name)
+        {
+            return Err(session.refused(command, &name.name));
+        }
         return Ok(Arc::clone(&table.definition));
     }
     let dictionary = session.dictionary();
@@ -283,11 +291,11 @@ fn find_database(session: &State, name: Option<&str>) -> Result<String, SqlError
     if name.is_empty() {
         return Err(SqlError::no_database());
     }
-    if catalog::is_virtual(name) {
-        return Ok(name.into());
-    }
     if !session.rights.enters(name) {
         return Err(session.refused_database(name));
+    }
+    if catalog::is_virtual(name) {
+        return Ok(name.into());
     }
     if session.dictionary().database(name).is_none() {
         return Err(SqlError::unknown_database(name));

@@ -158,7 +158,7 @@ pub(super) fn create_view(session: &mut State, name: &TableName) -> Result<Shown
         let table = find_table(session, name, "SELECT")?;
         return Err(SqlError::wrong_object(&table.database, &table.name, "VIEW"));
     };
-    session.need_on_table(&[Privilege::Select], (&view.database, &view.name))?;
+    session.need_within_table(&[Privilege::Select], (&view.database, &view.name))?;
     session.need_on_table(&[Privilege::ShowView], (&view.database, &view.name))?;
     if let Err(gone) = catalog::view_table(session, &view) {
         session.warnings.warn(gone);

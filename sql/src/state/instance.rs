@@ -71,6 +71,10 @@ pub struct Instance {
     pub replicas: Replicas,
     /// The accounts, as of a version of the dictionary.
     users: Mutex<(u64, Arc<Users>)>,
+    /// Who changes accounts is alone with them.
+    pub(crate) changing_accounts: Mutex<()>,
+    /// Counts changes, beside those of accounts, of what accounts may do.
+    rights_changed: AtomicU64,
     /// Wrong passwords in a row.
     pub logins: Logins,
     pool: OnceLock<Box<dyn Pool>>,
@@ -105,6 +109,8 @@ impl Instance {
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),
             users: Mutex::new((u64::MAX, Arc::default())),
+            changing_accounts: Mutex::default(),
+            rights_changed: AtomicU64::new(0),
             logins: Logins::default(),
             pool: OnceLock::new(),
             tls: OnceLock::new(),
@@ -277,7 +283,15 @@ impl Instance {
         }
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
+        if variable.name == "mandatory_roles" {
+            self.rights_changed.fetch_add(1, Ordering::Release);
+        }
         Ok(())
+    }
+    /// How often something beside accounts has changed what accounts may do.
+    #[inline]
+    pub(crate) fn rights_changed(&self) -> u64 {
+        self.rights_changed.load(Ordering::Acquire)
     }
     /// Hands the engine's variables to it.
     fn apply(&self, name: &str, value: &Value) {

@@ -82,6 +82,8 @@ pub struct State {
     pub rights: Arc<Rights>,
     /// The accounts that this was found in, and the version of the dictionary they are of.
     pub(crate) users: (u64, Arc<Users>),
+    /// `Instance::rights_changed` when they were found.
+    pub(crate) rights_changed: u64,
     /// Its password has expired: a new one must be set before anything else.
     pub must_change_password: bool,
     /// It is one of the server's own, which may write to the schema `cohort`.
@@ -205,15 +207,18 @@ impl State {
     /// Finds out what the session may do, if accounts have changed.
     #[inline]
     pub(crate) fn refresh_rights(&mut self) {
-        if self.instance.engine.dictionary_version() != self.users.0 {
+        if self.instance.engine.dictionary_version() != self.users.0
+            || self.instance.rights_changed() != self.rights_changed
+        {
             self.find_rights();
         }
     }
     /// The same after something of its own has changed.
     pub(crate) fn find_rights(&mut self) {
-        let before = Arc::clone(&self.users.1);
+        let before = (Arc::clone(&self.users.1), self.rights_changed);
+        self.rights_changed = self.instance.rights_changed();
         self.users = self.instance.users_now();
-        if !Arc::ptr_eq(&before, &self.users.1) {
+        if before.1 != self.rights_changed || !Arc::ptr_eq(&before.0, &self.users.1) {
             self.weigh();
         }
     }
@@ -354,6 +359,7 @@ impl State {
         let expired = account.is_some_and(|account| self.instance.has_expired(account, now));
         self.must_change_password = expired;
         self.weigh();
+        self.entry.activity.lock().account.clone_from(&self.account);
         self.user_at_host = Arc::from(at_host);
         self.account_at_host = Arc::from(format!("{}@{}", self.account.0, self.account.1));
     }

@@ -19,6 +19,8 @@ pub struct Activity {
     pub user: String,
     /// Where it comes from.
     pub host: String,
+    /// The account: user and pattern of hosts.
+    pub account: (String, String),
     /// Its default database.
     pub database: Arc<str>,
     /// `Sleep`, `Query`, `Execute`, …
@@ -86,6 +88,7 @@ impl Entry {
         let activity = Activity {
             user,
             host,
+            account: Default::default(),
             database: Arc::from(""),
             command: "Sleep",
             statement: None,
@@ -99,6 +102,11 @@ impl Entry {
             attributes: Mutex::default(),
             closing: AtomicBool::new(false),
         }
+    }
+    /// Whether it is of the same user as a session of this number and account. Anybody is nobody's.
+    #[must_use]
+    pub fn is_of(&self, id: u64, account: &(String, String)) -> bool {
+        self.id == id || !account.0.is_empty() && self.activity.lock().account.0 == account.0
     }
     /// KILL as the session itself sees it: what it executes stops and, if `connection`, it ends.
     pub(crate) fn stop(&self, connection: bool) {
