@@ -370,12 +370,6 @@ impl Session {
     fn may_grant(&self, what: &Granted, level: &Level) -> Result<(), SqlError> {
         let state = &self.state;
         let rights = &state.rights;
-        for name in what.dynamic(level) {
-            // Who may grant everything may grant what a later version has beside it.
-            if !rights.may_grant(name) {
-                return Err(SqlError::privilege_needed("GRANT OPTION"));
-            }
-        }
         let mut privileges = what.privileges(level);
         let mut has = has_on(rights, level);
         let has_option = has.has(Privilege::GrantOption);
@@ -400,12 +394,14 @@ impl Session {
                 ));
             }
         }
-        if privileges.is_empty() && !what.dynamic(level).is_empty() {
-            return Ok(());
-        }
+        let dynamic = what.dynamic(level);
+        let only_dynamic = privileges.is_empty() && !dynamic.is_empty();
         let wanted = privileges.with(Privilege::GrantOption.into());
-        if has.has_all(wanted) {
-            return Ok(());
+        if only_dynamic || has.has_all(wanted) {
+            return match dynamic.iter().all(|name| rights.may_grant(name)) {
+                true => Ok(()),
+                false => Err(SqlError::privilege_needed("GRANT OPTION")),
+            };
         }
         Err(match level {
             Level::Everything => {

@@ -493,19 +493,20 @@ impl Session {
             Compiled::Creation(create) => {
                 self.clear_warnings();
                 self.state.counters().command(create.counter());
-                self.check_schema(create)?;
                 self.check_server_writable()?;
+                self.check_schema(create)?;
                 self.create_before_rows(create)?;
                 self.done(0, String::new(), out)
             }
             Compiled::Schema(change) => {
                 self.clear_warnings();
                 self.state.counters().command(change.counter());
-                self.check_schema(change)?;
                 if change.is_of_temporary() {
+                    self.check_schema(change)?;
                     self.enter_for_temporary(change)?;
                 } else {
                     self.check_server_writable()?;
+                    self.check_schema(change)?;
                     self.commit()?;
                     self.check_writable()?;
                     self.check_locked_schema(change)?;
