@@ -654,6 +654,62 @@ def races(server):
         cursor.execute("DROP USER raced@localhost, x1, x2")
 
 
+# What a server knows of its accounts, without times.
+KNOWN = (
+    "SELECT user, host, plugin, authentication_string, ssl_type, password_expired, password_lifetime, "
+    "account_locked, User_attributes FROM mysql.user ORDER BY 1, 2",
+    "SELECT * FROM mysql.db ORDER BY 1, 2, 3",
+    "SELECT Host, Db, User, Table_name, Table_priv, Column_priv FROM mysql.tables_priv ORDER BY 1, 2, 3, 4",
+    "SELECT Host, Db, User, Table_name, Column_name, Column_priv FROM mysql.columns_priv ORDER BY 1, 2, 3, 4, 5",
+    "SELECT * FROM mysql.role_edges ORDER BY 1, 2, 3, 4",
+    "SELECT * FROM mysql.default_roles ORDER BY 1, 2, 3, 4",
+    "SELECT * FROM mysql.global_grants ORDER BY 1, 2, 3",
+    "SELECT user, host, Select_priv, Grant_priv, Super_priv FROM mysql.user ORDER BY 1, 2",
+)
+
+
+def replay(server):
+    """The statements in the log make the same accounts on another server."""
+    name = r"""'it''s \\ "q"'@'10.%'"""
+    odd = (rf"""CREATE USER {name} IDENTIFIED BY 'p' COMMENT 'a''b\\c\nd'""",
+           "CREATE USER n@localhost IDENTIFIED WITH mysql_native_password BY 'x' "
+           "REQUIRE SUBJECT '/CN=a''b' AND ISSUER 'c'",
+           "GRANT SELECT (`a`), INSERT ON pd.t TO n@localhost WITH GRANT OPTION",
+           r"GRANT ALL ON `p\_%`.* TO n@localhost",
+           "CREATE ROLE rr", "GRANT rr TO n@localhost WITH ADMIN OPTION",
+           "SET DEFAULT ROLE ALL TO n@localhost",
+           "ALTER USER n@localhost FAILED_LOGIN_ATTEMPTS 3 PASSWORD_LOCK_TIME UNBOUNDED "
+           "PASSWORD EXPIRE NEVER",
+           "CREATE USER m@localhost DEFAULT ROLE rr", "RENAME USER m@localhost TO o@localhost",
+           "GRANT ALL ON *.* TO o@localhost WITH GRANT OPTION",
+           "REVOKE SUPER, DELETE ON *.* FROM o@localhost")
+    server.make(odd)
+    statements = []
+    with server.root.cursor() as cursor:
+        cursor.execute("SHOW BINARY LOGS")
+        for file, *_ in cursor.fetchall():
+            cursor.execute(f"SHOW BINLOG EVENTS IN '{file}'")
+            statements += [row[5] for row in cursor.fetchall() if row[2] == "Query"]
+    with Cohort() as other, contextlib.closing(pymysql.connect(
+            host="127.0.0.1", port=other.port, user="root", autocommit=True)) as root:
+        cursor = root.cursor()
+        for sql in statements:
+            # Rows are not what this is about.
+            if sql != "BEGIN":
+                database, found, statement = sql.partition("; ") if sql.startswith("use ") else ("", "", sql)
+                if found:
+                    cursor.execute(database)
+                cursor.execute(statement)
+        for sql in KNOWN:
+            told = []
+            for asked in (server.root.cursor(), cursor):
+                asked.execute(sql)
+                told.append(asked.fetchall())
+            assert told[0] == told[1], (sql, told)
+    server.make([f"DROP USER n@localhost, o@localhost, {name}", "DROP ROLE rr"])
+    print(f"privileges: {len(statements)} statements of the log make the same accounts", flush=True)
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 300
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
@@ -673,6 +729,7 @@ def main():
         differences, count = [], 0
         races(servers[1])
         story(servers, differences)
+        replay(servers[1])
         for server in servers:
             server.make(["DROP ROLE reader, boss", *OBJECTS, *ACCOUNTS])
         known = list(parse())

@@ -287,8 +287,11 @@ def main():
                     "SET PERSIST character_set_server = utf8mb4",
                     "SET PERSIST collation_server = utf8mb4_general_ci",
                     "SET collation_server = utf8mb4_general_ci",
+                    # MySQL 9 has no such plugin: its replicas would stop.
+                    "SET sql_log_bin = 0",
                     "CREATE USER repl@'%' IDENTIFIED WITH mysql_native_password BY 'secret'",
-                    "GRANT ALL ON *.* TO repl@'%'",
+                    "GRANT REPLICATION SLAVE ON *.* TO repl@'%'",
+                    "SET sql_log_bin = 1",
                     "CREATE USER safe@'%' IDENTIFIED BY 'secret'", "GRANT ALL ON *.* TO safe@'%'",
                     "CREATE DATABASE app DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
                     "USE app",

@@ -556,7 +556,7 @@ impl Session {
     }
 
     /// Makes accounts durable. The log gets the statement with what is stored of passwords in the
-    /// place of them, so that whoever repeats it has the same accounts. 1227 for accounts with
+    /// place of them, so that a MySQL or Cohort that repeats it has the same accounts. 1227 for accounts with
     /// SYSTEM_USER, which only such accounts may change.
     pub(super) fn store_users(
         &mut self,
@@ -572,7 +572,8 @@ impl Session {
         }
         let statement = DdlStatement {
             database: self.state.database.to_string(),
-            text,
+            // MariaDB has other accounts, and reads no comments of MySQL 8.
+            text: format!("/*!80000 {text} */"),
             reading: cohort_engine::log::Reading::PLAIN,
             foreign_key_checks: true,
         };
@@ -622,6 +623,12 @@ fn identified(account: &Account) -> String {
     let who = in_quotes(&account.user, &account.host);
     let stored = match account.authentication.is_empty() {
         true => String::new(),
+        // For MariaDB the comment in which all this stands would end there.
+        false if account.authentication.contains("*/") => {
+            let bytes = account.authentication.bytes();
+            let digits: String = bytes.map(|byte| format!("{byte:02X}")).collect();
+            format!(" AS 0x{digits}")
+        }
         false => format!(" AS {}", string(&account.authentication)),
     };
     format!("{who} IDENTIFIED WITH '{}'{stored}", account.plugin)

@@ -101,8 +101,10 @@ impl Session {
         }
         let account = state.users.1.get(user, host);
         let account = account.ok_or_else(|| SqlError::no_such_definer(user, host))?;
-        let members = state.users.1.with_roles(account, &account.default_roles);
-        Ok(Arc::new(Rights::new(members)))
+        let users = &state.users.1;
+        Ok(state
+            .instance
+            .rights_of(users, account, &account.default_roles))
     }
 
     /// 1044 and 1142 for schema changes that are not allowed, and for those of the server's own

@@ -12,7 +12,7 @@ use crate::{
 use cohort_engine::types::ColumnType;
 use std::sync::Arc;
 
-/// SHOW PRIVILEGES, in the order of their names as MySQL has them.
+/// SHOW PRIVILEGES: static ones in the order in which SHOW GRANTS has them, then dynamic ones.
 pub(super) fn privileges() -> Shown {
     let columns = [
         ("Privilege", TEXT),

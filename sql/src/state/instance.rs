@@ -10,6 +10,7 @@ use crate::{
     error::SqlError,
     lexer::Mode,
     plan::PlanCache,
+    rights::Rights,
     temporary,
     user_locks::UserLocks,
     users::{Account, Users},
@@ -24,6 +25,7 @@ use cohort_engine::{
     types::Value,
 };
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use std::{
     sync::{
         Arc, OnceLock,
@@ -35,6 +37,9 @@ use std::{
 /// Called when a global variable was set; an error refuses the value. The server applies
 /// variables that are its own this way (thread pools, timeouts), as the engine's are applied here.
 pub type VariableHook = Box<dyn Fn(&str, &Value) -> Result<(), SqlError> + Send + Sync>;
+
+/// An account and its active roles: their names and hosts.
+type Holder = (String, String, Vec<(String, String)>);
 
 /// What all sessions of a server share: the engine, global variables, counters, plan cache,
 /// the list of sessions.
@@ -71,6 +76,8 @@ pub struct Instance {
     pub replicas: Replicas,
     /// The accounts, as of a version of the dictionary.
     users: Mutex<(u64, Arc<Users>)>,
+    /// What accounts with roles may do, as of these accounts.
+    rights: Mutex<(Arc<Users>, FxHashMap<Holder, Arc<Rights>>)>,
     /// Who changes accounts is alone with them.
     pub(crate) changing_accounts: Mutex<()>,
     /// Counts changes, beside those of accounts, of what accounts may do.
@@ -109,6 +116,7 @@ impl Instance {
             gate: Gate::default(),
             read_only: AtomicU8::new(ReadOnly::No as u8),
             users: Mutex::new((u64::MAX, Arc::default())),
+            rights: Mutex::default(),
             changing_accounts: Mutex::default(),
             rights_changed: AtomicU64::new(0),
             logins: Logins::default(),
@@ -180,6 +188,24 @@ impl Instance {
     pub fn has_expired(&self, account: &Account, now: u64) -> bool {
         let values = self.globals.values();
         account.has_expired(now, values.number("default_password_lifetime"))
+    }
+    /// What an account of these may do with these roles. All sessions that have the same share it, so
+    /// that a plan that one of them has passed is passed by all.
+    pub(crate) fn rights_of(
+        &self,
+        users: &Arc<Users>,
+        account: &Arc<Account>,
+        roles: &[(String, String)],
+    ) -> Arc<Rights> {
+        let holder = (account.user.clone(), account.host.clone(), roles.to_vec());
+        let mut known = self.rights.lock();
+        if !Arc::ptr_eq(&known.0, users) {
+            *known = (Arc::clone(users), FxHashMap::default());
+        }
+        let rights = known.1.entry(holder);
+        let rights =
+            rights.or_insert_with(|| Arc::new(Rights::new(users.with_roles(account, roles))));
+        Arc::clone(rights)
     }
     /// The roles that an account may activate: those that were granted to it, and the mandatory
     /// ones.

@@ -234,7 +234,7 @@ impl State {
             Some(account) => {
                 let granted = self.instance.roles_of(account);
                 self.roles.retain(|role| granted.contains(role));
-                Arc::new(Rights::new(users.with_roles(account, &self.roles)))
+                self.instance.rights_of(&users, account, &self.roles)
             }
         };
         let roles = self.roles.iter();
