@@ -40,6 +40,8 @@ pub type VariableHook = Box<dyn Fn(&str, &Value) -> Result<(), SqlError> + Send 
 
 /// An account and its active roles: their names and hosts.
 type Holder = (String, String, Vec<(String, String)>);
+/// What each of them may do.
+type Weighed = FxHashMap<Holder, Arc<Rights>>;
 
 /// What all sessions of a server share: the engine, global variables, counters, plan cache,
 /// the list of sessions.
@@ -77,7 +79,7 @@ pub struct Instance {
     /// The accounts, as of a version of the dictionary.
     users: Mutex<(u64, Arc<Users>)>,
     /// What accounts with roles may do, as of these accounts.
-    rights: Mutex<(Arc<Users>, FxHashMap<Holder, Arc<Rights>>)>,
+    rights: Mutex<(Arc<Users>, Weighed)>,
     /// Who changes accounts is alone with them.
     pub(crate) changing_accounts: Mutex<()>,
     /// Counts changes, beside those of accounts, of what accounts may do.
