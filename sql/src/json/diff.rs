@@ -45,8 +45,9 @@ fn insert(tree: &mut Tree, legs: &[Leg], value: Tree) -> Option<()> {
             before.is_none().then_some(())
         }
         (Leg::Index(position), Tree::Array(elements)) => {
-            let at = usize::try_from(position.of(elements.len())).ok()?;
-            elements.insert(at.min(elements.len()), value);
+            // What is before the first element, as `last` of an empty array, is its front.
+            let at = position.of(elements.len()).max(0);
+            elements.insert(usize::try_from(at).ok()?.min(elements.len()), value);
             Some(())
         }
         _ => None,
@@ -110,6 +111,20 @@ mod tests {
         let after = apply(&before, &changes.concat()).unwrap();
         let wanted = json(r#"{"a": [0, 1, {"b": "new"}, 3], "d": [true]}"#);
         assert_eq!(Json::new(&after).unwrap(), wanted);
+    }
+
+    #[test]
+    fn an_element_before_the_first_is_put_in_front() {
+        let before = json(r#"{"a": [], "b": [1]}"#);
+        let changes = [
+            change(INSERT, "$.a[last]", Some("2")),
+            change(INSERT, "$.b[last-3]", Some("0")),
+        ];
+        let after = apply(&before, &changes.concat()).unwrap();
+        assert_eq!(
+            Json::new(&after).unwrap(),
+            json(r#"{"a": [2], "b": [0, 1]}"#)
+        );
     }
 
     #[test]
