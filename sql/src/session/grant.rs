@@ -22,13 +22,7 @@ impl Session {
         users: &[UserName],
         grant_option: bool,
     ) -> Result<(), SqlError> {
-        let level = self.level(level)?;
-        check_level(what, &level)?;
-        if what.names(Right::Static(Privilege::Super)) {
-            let warning = SqlError::deprecated_super();
-            self.state.warnings.warn(warning);
-        }
-        self.may_grant(what, &level)?;
+        let level = self.level_to_grant_on(what, level)?;
         self.check_object(what, &level)?;
         let known = self.state.instance.users();
         let (grantor, now) = self.grantor();
@@ -63,13 +57,7 @@ impl Session {
         users: &[UserName],
         lenience: Lenience,
     ) -> Result<(), SqlError> {
-        let level = self.level(level)?;
-        check_level(what, &level)?;
-        if what.names(Right::Static(Privilege::Super)) {
-            let warning = SqlError::deprecated_super();
-            self.state.warnings.warn(warning);
-        }
-        self.may_grant(what, &level)?;
+        let level = self.level_to_grant_on(what, level)?;
         let known = self.state.instance.users();
         let (grantor, now) = self.grantor();
         let mut changed = Vec::new();
@@ -93,6 +81,19 @@ impl Session {
         }
         let text = format!("REVOKE {} FROM {}", what.text(&level), names(&changed));
         self.store_users(text, &changed, &[])
+    }
+
+    /// The level of a GRANT or REVOKE of these privileges, which can be granted on it, and by this
+    /// session.
+    fn level_to_grant_on(&mut self, what: &Granted, level: &GrantLevel) -> Result<Level, SqlError> {
+        let level = self.level(level)?;
+        check_level(what, &level)?;
+        if what.names(Right::Static(Privilege::Super)) {
+            let warning = SqlError::deprecated_super();
+            self.state.warnings.warn(warning);
+        }
+        self.may_grant(what, &level)?;
+        Ok(level)
     }
 
     /// REVOKE ALL PRIVILEGES, GRANT OPTION.
@@ -249,19 +250,7 @@ impl Session {
                 };
                 granted.into_iter().filter(|role| !is_other(role)).collect()
             }
-            ActiveRoles::These(roles) => {
-                let mut active = Vec::new();
-                for role in roles {
-                    let role = (role.user.clone(), role.host.clone());
-                    if !granted.contains(&role) {
-                        return Err(not_granted(&role, (user, host)));
-                    }
-                    active.push(role);
-                }
-                active.sort();
-                active.dedup();
-                active
-            }
+            ActiveRoles::These(roles) => chosen(roles, &granted, (user, host))?,
         };
         self.state.roles = roles;
         self.state.weigh();
@@ -280,14 +269,13 @@ impl Session {
         for user in users {
             let Some(account) = self.find_account(&known, user) else {
                 let user = self.resolved(user);
-                return Err(match roles {
-                    DefaultRoles::These(roles) if !roles.is_empty() => {
-                        let role = roles
-                            .first()
-                            .map(|role| (role.user.clone(), role.host.clone()));
-                        not_granted(&role.unwrap_or_default(), (&user.user, &user.host))
-                    }
-                    _ => self.unknown_id(&user),
+                let role = match roles {
+                    DefaultRoles::These(roles) => roles.first(),
+                    DefaultRoles::None | DefaultRoles::All => None,
+                };
+                return Err(match role {
+                    Some(role) => not_granted(&pair(role), (&user.user, &user.host)),
+                    None => self.unknown_id(&user),
                 });
             };
             let mut account = Account::clone(account);
@@ -309,19 +297,7 @@ impl Session {
         match roles {
             DefaultRoles::None => Ok(Vec::new()),
             DefaultRoles::All => Ok(granted),
-            DefaultRoles::These(roles) => {
-                let mut wanted = Vec::new();
-                for role in roles {
-                    let role = (role.user.clone(), role.host.clone());
-                    if !granted.contains(&role) {
-                        return Err(not_granted(&role, (&account.user, &account.host)));
-                    }
-                    wanted.push(role);
-                }
-                wanted.sort();
-                wanted.dedup();
-                Ok(wanted)
-            }
+            DefaultRoles::These(roles) => chosen(roles, &granted, (&account.user, &account.host)),
         }
     }
 
@@ -596,6 +572,25 @@ fn no_such_grant(who: &UserName, level: &Level) -> SqlError {
         Level::Everything | Level::Database(_) => SqlError::no_such_grant(user, host),
         Level::Table(_, table) => SqlError::no_such_table_grant(user, host, table),
     }
+}
+
+fn pair(role: &UserName) -> (String, String) {
+    (role.user.clone(), role.host.clone())
+}
+
+/// Roles that are named, each once, in order; 3530 for one that the account was not granted.
+fn chosen(
+    named: &[UserName],
+    granted: &[(String, String)],
+    account: (&str, &str),
+) -> Result<Vec<(String, String)>, SqlError> {
+    let mut roles: Vec<_> = named.iter().map(pair).collect();
+    if let Some(role) = roles.iter().find(|role| !granted.contains(role)) {
+        return Err(not_granted(role, account));
+    }
+    roles.sort();
+    roles.dedup();
+    Ok(roles)
 }
 
 fn not_granted(role: &(String, String), (user, host): (&str, &str)) -> SqlError {
