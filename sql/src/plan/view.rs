@@ -29,7 +29,10 @@ use crate::{
     lexer::Mode,
     parse::{self, Parsed},
 };
-use cohort_engine::types::{View, ViewAlgorithm};
+use cohort_engine::{
+    invariant::broken,
+    types::{View, ViewAlgorithm},
+};
 use sqlparser::ast;
 use std::{rc::Rc, sync::Arc};
 
@@ -225,8 +228,9 @@ impl Planner<'_> {
             // It is read if the column is.
             let outer = self.names().captured.replace(Some(Vec::new()));
             let computed = self.computed(expr);
-            let reads = self.names().captured.replace(outer).unwrap_or_default();
+            let reads = self.names().captured.replace(outer);
             let computed = computed?;
+            let reads = reads.ok_or_else(|| broken("what a view's column reads is noted"))?;
             columns.push(MergedColumn {
                 name: name.clone(),
                 expr: computed.expr.clone(),
