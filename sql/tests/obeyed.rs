@@ -141,6 +141,10 @@ fn a_settings_file_may_ask_for_what_set_global_may() {
         assert_eq!(set(name, value).map_err(|e| e.code), Err(1235), "{name}");
     }
     assert_eq!(set("nope", Value::Int(1)).map_err(|e| e.code), Err(1193));
+    let roles = |text: &str| set("mandatory_roles", Value::Bytes(text.as_bytes().into()));
+    assert_eq!(roles("a b c").map_err(|e| e.code), Err(1231));
+    assert_eq!(roles("a, `b`@'h'"), Ok(()));
+    assert_eq!(roles(""), Ok(()));
     assert_eq!(set("slow_query_log", Value::Int(0)), Ok(()));
     assert_eq!(set("super_read_only", Value::Int(1)), Ok(()));
     let mut root = session(&instance, 1, "root");

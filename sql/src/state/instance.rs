@@ -245,6 +245,13 @@ impl Instance {
     pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
+        if let ("mandatory_roles", Value::Bytes(text)) = (variable.name, &value) {
+            let text = String::from_utf8_lossy(text);
+            let is_list = text.is_empty() || command::role_list(&text).is_some();
+            if !is_list {
+                return Err(SqlError::wrong_value_for_variable(variable.name, &text));
+            }
+        }
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
         Ok(())
