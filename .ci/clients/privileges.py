@@ -90,6 +90,11 @@ UPDATE pd.t SET b = 1 | UPDATE(b)@pd.t
 UPDATE pd.t SET b = c WHERE a = 1 | UPDATE(b)@pd.t, SELECT(a)@pd.t, SELECT(c)@pd.t
 UPDATE pd.t SET b = b + 1 | UPDATE(b)@pd.t, SELECT(b)@pd.t
 UPDATE pd.t SET b = 5 ORDER BY c LIMIT 1 | UPDATE(b)@pd.t, SELECT(c)@pd.t
+UPDATE pd.t SET b = a, c = b WHERE c = 1 ORDER BY b LIMIT 1 | UPDATE(b)@pd.t, UPDATE(c)@pd.t, SELECT(a)@pd.t, SELECT(b)@pd.t, SELECT(c)@pd.t
+UPDATE pd.t SET b = c, b = a | UPDATE(b)@pd.t, SELECT(a)@pd.t, SELECT(c)@pd.t
+UPDATE pd.v SET x = a WHERE a = x | UPDATE(x)@pd.v, SELECT(a)@pd.v, SELECT(x)@pd.v
+UPDATE pd.t, pd.u SET t.b = t.c, u.b = t.b WHERE t.a = 1 | UPDATE(b)@pd.t, UPDATE(b)@pd.u, SELECT(a)@pd.t, SELECT(b)@pd.t, SELECT(c)@pd.t
+INSERT INTO pd.t (a, b) VALUES (1, c) ON DUPLICATE KEY UPDATE c = b | INSERT(a)@pd.t, INSERT(b)@pd.t, SELECT(c)@pd.t, UPDATE(c)@pd.t, SELECT(b)@pd.t
 UPDATE pd.t, pd.u SET t.b = u.b WHERE t.a = u.a | UPDATE(b)@pd.t, SELECT(a)@pd.t, SELECT(a)@pd.u, SELECT(b)@pd.u
 UPDATE pd.v SET x = 3 WHERE a = 1 | UPDATE(x)@pd.v, SELECT(a)@pd.v
 UPDATE pd.z SET b = 3 | UPDATE@pd.z

@@ -222,6 +222,12 @@ pub(crate) fn database(
     if made {
         notice!("new data directory: root@localhost may log in without a password (ALTER USER)");
     }
+    if let Some(record) = cohort_sql::users::Users::unreadable(&engine.dictionary()) {
+        return Err(format!(
+            "{record} cannot be read: it is damaged, or a later version has written it; start that \
+             version, or restore a backup"
+        ));
+    }
     let instance = Instance::new(Arc::clone(engine));
     let configure = |name: &str, value: Value| {
         instance

@@ -16,6 +16,7 @@ use crate::{
     privileges::{Grants, quoted_account},
 };
 use cohort_engine::{
+    invariant::broken,
     txn::{DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, Unattended},
     types::{Collation, collation},
 };
@@ -374,6 +375,13 @@ fn take_string(bytes: &[u8]) -> Option<(String, &[u8])> {
     Some((String::from_utf8(text.to_vec()).ok()?, rest))
 }
 
+/// What a record is called in messages, even if nothing of it can be read.
+fn record_name(key: &[u8]) -> String {
+    let name = key.strip_prefix(PREFIX).unwrap_or(key);
+    let name = String::from_utf8_lossy(name).replace('\0', "@");
+    format!("the record of account {name:?}")
+}
+
 /// JSON with spaces, as MySQL writes it.
 fn spaced(value: &serde_json::Value) -> String {
     use serde_json::Value;
@@ -403,19 +411,33 @@ pub struct Users {
 }
 
 impl Users {
-    /// Those in a dictionary. A record that cannot be read is a mistake, and its account is not
-    /// there.
+    /// Those in a dictionary, all of whose records can be read: a server asks
+    /// [`Users::unreadable`] before it starts, and writes only what it can read.
     #[must_use]
     pub fn new(dictionary: &Dictionary) -> Users {
         let records = dictionary.records(PREFIX);
         let records = records.map(|(key, value)| (key.to_vec(), value.to_vec()));
         let records: Vec<_> = records.collect();
         let accounts = records.iter();
-        let accounts = accounts.filter_map(|(key, value)| Account::decode(key, value));
+        let accounts = accounts.filter_map(|(key, value)| {
+            let account = Account::decode(key, value);
+            if account.is_none() {
+                broken(format_args!("{} can be read", record_name(key)));
+            }
+            account
+        });
         Users {
             accounts: accounts.map(Arc::new).collect(),
             records,
         }
+    }
+    /// The first record of an account in a dictionary that cannot be read: it is damaged, or of a
+    /// later version. Without it somebody could do more, or less, than was granted.
+    #[must_use]
+    pub fn unreadable(dictionary: &Dictionary) -> Option<String> {
+        let mut records = dictionary.records(PREFIX);
+        let record = records.find(|(key, value)| Account::decode(key, value).is_none());
+        record.map(|(key, _)| record_name(key))
     }
     /// Whether a dictionary has the same.
     #[must_use]
@@ -519,6 +541,15 @@ mod tests {
 
     fn account(user: &str, host: &str) -> Account {
         Account::new(user, host)
+    }
+
+    #[test]
+    fn records_that_cannot_be_read_are_named() {
+        let key = Account::key("a", "%");
+        for record in [&b"{\"plugin\": 1}"[..], b"{", b"", b"\xff\xff"] {
+            assert_eq!(Account::decode(&key, record), None, "{record:?}");
+        }
+        assert_eq!(record_name(&key), "the record of account \"a@%\"");
     }
 
     #[test]

@@ -94,11 +94,11 @@ impl Planner<'_> {
         names.inserted = Some(width);
         names.slots = names.slots.max(width) + width;
         let seen = 0..names.tables.len();
+        self.note_inserted(insert, &table, &columns);
         let mut inserted = self.insert_inside(insert, &table, columns)?;
         if let Some(view) = view {
             self.check_view_defaults(&view, &inserted)?;
         }
-        self.note_inserted(&inserted);
         let names = self.names();
         names.inserted = None;
         names.visible = seen;
@@ -117,21 +117,17 @@ impl Planner<'_> {
     }
 
     /// What INSERT and REPLACE do to their table.
-    fn note_inserted(&mut self, insert: &Insert) {
-        if insert.replace {
+    fn note_inserted(&mut self, insert: &ast::Insert, table: &Table, columns: &[usize]) {
+        if insert.replace_into {
             self.note_change(0, Privilege::Delete, None);
         }
         // Without values it is all columns that get their defaults.
-        let all: Vec<usize> = (0..insert.table.named_columns().len()).collect();
-        let columns = match insert.columns.is_empty() {
+        let all: Vec<usize> = (0..table.named_columns().len()).collect();
+        let columns = match columns.is_empty() {
             true => &all,
-            false => &insert.columns,
+            false => columns,
         };
         self.note_change(0, Privilege::Insert, Some(columns));
-        if let Some(assignments) = &insert.on_duplicate {
-            let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
-            self.note_change(0, Privilege::Update, Some(&columns));
-        }
     }
 
     fn insert_inside(
@@ -468,18 +464,23 @@ impl Planner<'_> {
         added.map(|_| ())
     }
 
+    /// What SET or ON DUPLICATE KEY UPDATE changes of the table of the block.
     fn assignments(
         &mut self,
         assignments: &[ast::Assignment],
         table: &Table,
     ) -> Result<Vec<(usize, Assigned)>, SqlError> {
-        let mut result = Vec::with_capacity(assignments.len());
+        // All the columns are looked up, and looked at, before the first value.
+        let mut columns = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            let ast::Assignment { target, value } = assignment;
-            let name = self.assigned_column(target)?;
-            let position = self.assigned_position(table, name)?;
-            self.names().clause = "field list";
-            let value = self.assigned(value, table.columns.get(position))?;
+            let name = self.assigned_column(&assignment.target)?;
+            columns.push(self.assigned_position(table, name)?);
+        }
+        self.note_change(0, Privilege::Update, Some(&columns));
+        self.names().clause = "field list";
+        let mut result = Vec::with_capacity(columns.len());
+        for (position, assignment) in columns.into_iter().zip(assignments) {
+            let value = self.assigned(&assignment.value, table.columns.get(position))?;
             check_assigned(table, position, Some(&value))?;
             result.push((position, value));
         }
@@ -584,17 +585,17 @@ impl Planner<'_> {
         from: From,
         ignore: bool,
     ) -> Result<Update, SqlError> {
+        // MySQL looks at the condition first.
+        let conditions = self.conditions(update.selection.as_ref())?;
         let assignments = self.assignments(&update.assignments, table)?;
-        let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
-        self.note_change(0, Privilege::Update, Some(&columns));
         let defaults = self.defaults(table)?;
         let found = FoundRows {
-            selection: update.selection.as_ref(),
+            conditions,
             order: &update.order_by,
             limit: update.limit.as_ref(),
             returning: None,
         };
-        let (block, _) = self.rows_of(table, from, &found)?;
+        let (block, _) = self.rows_of(table, from, found)?;
         let collect = moves_rows(&block, table, &assignments);
         let conditions_repeat = conditions_repeat(&block);
         let repeats = conditions_repeat && assignments_repeat(&assignments, &defaults);
@@ -682,12 +683,12 @@ impl Planner<'_> {
         };
         self.note_change(0, Privilege::Delete, None);
         let found = FoundRows {
-            selection: delete.selection.as_ref(),
+            conditions: self.conditions(delete.selection.as_ref())?,
             order: &delete.order_by,
             limit: delete.limit.as_ref(),
             returning: delete.returning.as_deref(),
         };
-        let (block, (returning, columns)) = self.rows_of(&table, from, &found)?;
+        let (block, (returning, columns)) = self.rows_of(&table, from, found)?;
         let deleted = Delete {
             // What is told of a row depends on which version of it was met.
             conditions_repeat: conditions_repeat(&block) && returning.is_none(),
@@ -705,9 +706,8 @@ impl Planner<'_> {
         &mut self,
         table: &Arc<Table>,
         from: From,
-        found: &FoundRows,
+        found: FoundRows,
     ) -> Result<(Block, Returned), SqlError> {
-        let conditions = self.conditions(found.selection)?;
         let order = self.order_by(found.order, &[], false)?;
         let limit = match found.limit {
             None => None,
@@ -733,7 +733,7 @@ impl Planner<'_> {
             output,
             ..Block::default()
         };
-        self.place(&mut block, from, conditions)?;
+        self.place(&mut block, from, found.conditions)?;
         let mut subqueries = block.subqueries.iter().take(finding);
         if let Some(used) = subqueries.find_map(|s| uses(&s.query, table, None)) {
             return Err(SqlError::update_table_used(used));
@@ -744,7 +744,7 @@ impl Planner<'_> {
 
 /// Which rows an UPDATE or DELETE of one table finds, and what it tells of them.
 struct FoundRows<'s> {
-    selection: Option<&'s ast::Expr>,
+    conditions: Vec<Expr>,
     order: &'s [ast::OrderByExpr],
     limit: Option<&'s ast::Expr>,
     returning: Option<&'s [ast::SelectItem]>,

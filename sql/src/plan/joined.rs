@@ -109,11 +109,6 @@ impl Planner<'_> {
         self.check_views(&wanted)?;
         let mut changed = Vec::with_capacity(wanted.len());
         for target in wanted {
-            let columns: Vec<usize> = target.assignments.iter().map(|(c, _)| *c).collect();
-            match columns.is_empty() {
-                true => self.note_change(target.leaf, Privilege::Delete, None),
-                false => self.note_update(target.leaf, &columns),
-            }
             let (table, first_slot) = self.lock_target(&mut from, &target)?;
             let defaults = self.defaults(&table)?;
             check_defaults(&target, &defaults)?;
@@ -232,10 +227,10 @@ impl Planner<'_> {
         &mut self,
         assignments: &[ast::Assignment],
     ) -> Result<Vec<Wanted>, SqlError> {
-        let mut targets: Vec<Wanted> = Vec::new();
+        // All the columns are looked up, and looked at, before the first value.
+        let mut columns = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            let ast::Assignment { target, value } = assignment;
-            let name = self.assigned_column(target)?;
+            let name = self.assigned_column(&assignment.target)?;
             let path: Vec<ast::Ident> = name
                 .0
                 .iter()
@@ -244,14 +239,19 @@ impl Planner<'_> {
             let names = self.names();
             let unknown = || SqlError::unknown_column(dotted(&path), "field list");
             let at = names.find_at(&path, "field list")?.ok_or_else(unknown)?;
+            let (leaf, position) = names.changed_column(at)?;
+            self.note_update(leaf, &[position]);
             let view = match at {
                 At::View(view, _) => Some(view),
                 At::Table(..) => None,
             };
-            let (leaf, position) = names.changed_column(at)?;
+            columns.push((view, leaf, position));
+        }
+        let mut targets: Vec<Wanted> = Vec::new();
+        for ((view, leaf, position), assignment) in columns.into_iter().zip(assignments) {
             let table = self.names().tables.get(leaf).and_then(|t| t.table.clone());
             let column = table.as_ref().and_then(|table| table.columns.get(position));
-            let value = self.assigned(value, column)?;
+            let value = self.assigned(&assignment.value, column)?;
             if let Some(table) = &table {
                 super::dml::check_assigned(table, position, Some(&value))?;
             }
@@ -290,19 +290,22 @@ impl Planner<'_> {
                 let view = &view.view;
                 return Err(SqlError::delete_from_join_view(&view.database, &view.name));
             }
-            return Ok(Wanted {
-                leaf: view.leaves.start,
-                view: Some(number),
-                assignments: Vec::new(),
-            });
+            let leaf = view.leaves.start;
+            return Ok(self.deleted(leaf, Some(number)));
         }
         let mut tables = names.tables.iter();
         let leaf = tables.position(|table| table.within == 0 && named(table.called()));
-        Ok(Wanted {
-            leaf: leaf.ok_or_else(|| SqlError::unknown_table_in(alias, "MULTI DELETE"))?,
-            view: None,
+        let leaf = leaf.ok_or_else(|| SqlError::unknown_table_in(alias, "MULTI DELETE"))?;
+        Ok(self.deleted(leaf, None))
+    }
+
+    fn deleted(&mut self, leaf: usize, view: Option<usize>) -> Wanted {
+        self.note_change(leaf, Privilege::Delete, None);
+        Wanted {
+            leaf,
+            view,
             assignments: Vec::new(),
-        })
+        }
     }
 }
 

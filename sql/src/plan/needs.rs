@@ -22,10 +22,10 @@ use crate::{
     rights::Object,
 };
 use cohort_engine::types::View;
+use indexmap::IndexSet;
 use sqlparser::ast;
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeSet,
     rc::Rc,
     sync::Arc,
 };
@@ -98,8 +98,17 @@ pub(super) struct Noted {
     standing: Cell<Standing>,
     /// Its rows are locked as if to change them.
     locked: Cell<bool>,
-    read: RefCell<BTreeSet<String>>,
-    written: RefCell<Vec<(Privilege, Part)>>,
+    /// The columns that are read, in the order in which they are named.
+    read: RefCell<IndexSet<String>>,
+    written: RefCell<Vec<Write>>,
+}
+
+/// That something is written to a table or view.
+struct Write {
+    privilege: Privilege,
+    part: Part,
+    /// How many columns are read before.
+    after: usize,
 }
 
 /// Columns that are read when a column of a merged view is.
@@ -118,7 +127,11 @@ impl Noted {
         if self.standing.get() == Standing::Read {
             self.standing.set(Standing::Changed);
         }
-        self.written.borrow_mut().push((privilege, part));
+        self.written.borrow_mut().push(Write {
+            privilege,
+            part,
+            after: self.read.borrow().len(),
+        });
     }
 
     /// Its rows are locked as if to change them.
@@ -147,24 +160,17 @@ impl Noted {
         if standing == Standing::Defined {
             needs.push(need(OF_ROWS, ANY, Part::Anything));
         }
-        // Of an UPDATE MySQL looks at the columns that are read before those that are changed.
+        // First whether the table may be written to at all, then which columns, in the order in which
+        // they are named.
         let written = self.written.borrow();
-        let updates = |privilege: Privilege| privilege == Privilege::Update;
-        let only_updates = written.iter().all(|(privilege, _)| updates(*privilege));
-        let mut last = Vec::new();
-        for (privilege, part) in &*written {
-            let need = |part| need((*privilege).into(), privilege.name(), part);
-            match part {
-                Part::Columns { names, table_first } if only_updates => {
-                    if *table_first {
-                        needs.push(need(Part::Anything));
-                    }
-                    last.push(need(Part::Columns {
-                        names: names.clone(),
-                        table_first: false,
-                    }));
+        let need_of = |write: &Write, part| need(write.privilege.into(), write.privilege.name(), part);
+        for write in &*written {
+            match &write.part {
+                Part::Columns { table_first, .. } if *table_first => {
+                    needs.push(need_of(write, Part::Anything));
                 }
-                part => needs.push(need(part.clone())),
+                Part::Columns { .. } => {}
+                part @ (Part::Whole | Part::Anything) => needs.push(need_of(write, part.clone())),
             }
         }
         if self.locked.get() {
@@ -174,21 +180,35 @@ impl Noted {
             needs.push(need(Privileges::of(&any), command, Part::Anything));
         }
         let read = self.read.borrow();
-        if !read.is_empty() {
+        // Whoever reads the view is asked for SELECT; who makes it need not be.
+        let any = match standing {
+            Standing::Defined => OF_ROWS,
+            Standing::Read | Standing::Changed | Standing::Joined => select.into(),
+        };
+        let reads = |from: usize, to: usize| {
+            let names: Vec<String> = read.iter().take(to).skip(from).cloned().collect();
             let part = Part::Columns {
-                names: read.iter().cloned().collect(),
+                names,
                 table_first: standing == Standing::Read,
             };
-            // Whoever reads the view is asked for SELECT; who makes it need not be.
-            let any = match standing {
-                Standing::Defined => OF_ROWS,
-                Standing::Read | Standing::Changed | Standing::Joined => select.into(),
-            };
-            needs.push(need(any, select.name(), part));
-        } else if standing == Standing::Read {
-            needs.push(need(select.into(), select.name(), Part::Anything));
+            (from < to).then(|| need(any, select.name(), part))
+        };
+        if read.is_empty() && standing == Standing::Read {
+            needs.push(need(any, select.name(), Part::Anything));
         }
-        needs.append(&mut last);
+        let mut before = 0;
+        for write in &*written {
+            if let Part::Columns { names, .. } = &write.part {
+                needs.extend(reads(before, write.after));
+                before = write.after;
+                let part = Part::Columns {
+                    names: names.clone(),
+                    table_first: false,
+                };
+                needs.push(need_of(write, part));
+            }
+        }
+        needs.extend(reads(before, read.len()));
         needs
     }
 }

@@ -3,10 +3,10 @@
 use super::Session;
 use crate::{
     collations::{self, NamedCharset},
-    command::{Assignment, SetScope, role_list},
+    command::{Assignment, SetScope},
     error::SqlError,
     lexer::{self, Kind, Lexer},
-    privileges::{needed, quoted_account},
+    privileges::needed,
     variables::{self, Access, Scope, Variable, persisted::Persisted},
 };
 use cohort_engine::types::{Charset, Collation, Value};
@@ -248,7 +248,12 @@ impl Session {
             self.state.need(needed::GLOBAL_VARIABLES)?;
         }
         if variable.name == "mandatory_roles" {
-            self.check_mandatory_roles(value)?;
+            if !self.state.rights.has_any(needed::ROLE_ADMIN) {
+                let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
+                return Err(SqlError::privilege_needed(what));
+            }
+            let instance = &self.state.instance;
+            value.map_or(Ok(()), |value| instance.check_mandatory_roles(value))?;
         }
         let (value, warning) = match value {
             Some(value) => variable.convert(value)?,
@@ -266,32 +271,6 @@ impl Session {
             )));
         }
         Ok((value, warning))
-    }
-
-    /// mandatory_roles give all accounts what they have: 1227 without ROLE_ADMIN, 3880 for roles with
-    /// SYSTEM_USER, 1231 for what is no list of roles.
-    fn check_mandatory_roles(&self, value: Option<&Value>) -> Result<(), SqlError> {
-        if !self.state.rights.has_any(needed::ROLE_ADMIN) {
-            let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
-            return Err(SqlError::privilege_needed(what));
-        }
-        let Some(Value::Bytes(text)) = value else {
-            return Ok(());
-        };
-        let text = String::from_utf8_lossy(text);
-        if text.is_empty() {
-            return Ok(());
-        }
-        let wrong = || SqlError::wrong_value_for_variable("mandatory_roles", &text);
-        let users = self.state.instance.users();
-        for (user, host) in role_list(&text).ok_or_else(wrong)? {
-            let role = users.get(&user, &host);
-            if role.is_some_and(|role| role.grants.dynamic.contains_key("SYSTEM_USER")) {
-                let id = quoted_account(&user, &host);
-                return Err(SqlError::system_user_mandatory(id));
-            }
-        }
-        Ok(())
     }
 
     fn assign_session(

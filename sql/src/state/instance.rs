@@ -10,6 +10,7 @@ use crate::{
     error::SqlError,
     lexer::Mode,
     plan::PlanCache,
+    privileges::quoted_account,
     rights::Rights,
     temporary,
     user_locks::UserLocks,
@@ -240,17 +241,31 @@ impl Instance {
         roles.retain(|(user, host)| users.get(user, host).is_some());
         roles
     }
+    /// 1231 for a value of mandatory_roles that is no list of roles, 3880 for roles with SYSTEM_USER:
+    /// all accounts would have it.
+    pub(crate) fn check_mandatory_roles(&self, value: &Value) -> Result<(), SqlError> {
+        let text = match value {
+            Value::Bytes(text) if !text.is_empty() => String::from_utf8_lossy(text),
+            _ => return Ok(()),
+        };
+        let wrong = || SqlError::wrong_value_for_variable("mandatory_roles", &text);
+        let users = self.users();
+        for (user, host) in command::role_list(&text).ok_or_else(wrong)? {
+            let role = users.get(&user, &host);
+            if role.is_some_and(|role| role.grants.dynamic.contains_key("SYSTEM_USER")) {
+                let id = quoted_account(&user, &host);
+                return Err(SqlError::system_user_mandatory(id));
+            }
+        }
+        Ok(())
+    }
     /// Gives a variable its value at start, from the server's configuration, whether it is
     /// dynamic or not: 1193 if there is none of this name, 1231 or 1232 for a bad value.
     pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
-        if let ("mandatory_roles", Value::Bytes(text)) = (variable.name, &value) {
-            let text = String::from_utf8_lossy(text);
-            let is_list = text.is_empty() || command::role_list(&text).is_some();
-            if !is_list {
-                return Err(SqlError::wrong_value_for_variable(variable.name, &text));
-            }
+        if variable.name == "mandatory_roles" {
+            self.check_mandatory_roles(&value)?;
         }
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
