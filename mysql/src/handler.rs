@@ -8,6 +8,7 @@ use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
     Attributes, Encryption, Output, SqlError,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
+    statements::Note,
     users::Requirement,
 };
 use std::{sync::Arc, time::Duration};
@@ -112,6 +113,15 @@ pub trait Handler {
     fn is_killed(&self) -> bool;
     /// Counts what went over the wire since the last call.
     fn count_bytes(&self, received: u64, sent: u64);
+    /// The statement whose reply is held back, to be finished when the reply leaves.
+    fn take_note(&mut self) -> Option<Note>;
+    /// The reply to the last command has left.
+    fn replied(&mut self);
+    /// The client has logged in, over `Socket`, `TCP/IP` or `SSL/TLS`: the general log gets a line.
+    fn connected(&self, means: &'static str, line: &str);
+    /// The client says something that is no statement: the general log's name of it, and what
+    /// follows that.
+    fn log_command(&self, command: &str, argument: &str);
 }
 
 /// A client that has logged in.

@@ -9,6 +9,7 @@ use cohort_scheduler::Standing;
 use cohort_sql::{
     Attributes, Output, Session, SqlError,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
+    statements::Note,
     status::Counter,
 };
 use std::{sync::Arc, time::Duration};
@@ -124,5 +125,18 @@ impl Handler for Session {
         let counters = self.state().counters();
         counters.add(Counter::BytesReceived, received);
         counters.add(Counter::BytesSent, sent);
+    }
+    fn take_note(&mut self) -> Option<Note> {
+        Session::take_note(self)
+    }
+    fn replied(&mut self) {
+        self.tell_ended(0);
+    }
+    fn connected(&self, means: &'static str, line: &str) {
+        self.state().set_means(means);
+        Session::log_command(self, "Connect", line);
+    }
+    fn log_command(&self, command: &str, argument: &str) {
+        Session::log_command(self, command, argument);
     }
 }

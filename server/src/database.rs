@@ -142,13 +142,11 @@ impl Backend for Database {
         let uptime = now.saturating_sub(instance.started_micros) / 1_000_000;
         let (threads, ..) = instance.sessions.counts();
         let counters = instance.sessions.sum();
-        let questions = counters
-            .get(Counter::Questions as usize)
-            .copied()
-            .unwrap_or(0);
+        let count = |counter| counters.get(counter as usize).copied().unwrap_or(0);
+        let (questions, slow) = (count(Counter::Questions), count(Counter::SlowQueries));
         let average = questions as f64 / uptime.max(1) as f64;
         format!(
-            "Uptime: {uptime}  Threads: {threads}  Questions: {questions}  Slow queries: 0  \
+            "Uptime: {uptime}  Threads: {threads}  Questions: {questions}  Slow queries: {slow}  \
              Opens: 0  Flush tables: 0  Open tables: 0  Queries per second avg: {average:.3}"
         )
     }

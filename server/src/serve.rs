@@ -264,6 +264,11 @@ pub(crate) fn database(
         let threads = *limits::THREADS / 4 * 3;
         configure("thread_pool_max_threads", Value::UInt(threads as u64))?;
     }
+    let globals = instance.globals.values();
+    let (version, socket) = (instance.version.clone(), globals.text("socket"));
+    instance
+        .query_logs
+        .set_heading(&version, globals.number("port"), socket);
     for told in instance.configure_as_persisted()? {
         notice!("{told}");
     }

@@ -29,6 +29,7 @@ mod selected;
 pub mod session;
 mod show;
 mod state;
+pub mod statements;
 pub mod status;
 mod temporary;
 pub mod text;

@@ -62,6 +62,11 @@ impl Owner {
     pub fn is_killed(&self) -> bool {
         self.parker.is_killed()
     }
+    /// For how long the session has waited for locks since it began, in nanoseconds.
+    #[must_use]
+    pub fn locks_ns(&self) -> u64 {
+        self.parker.locks_ns()
+    }
     /// Forgets a KILL QUERY at the start of the next statement.
     pub fn clear_kill(&self) {
         if self.is_killed() {

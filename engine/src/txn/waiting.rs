@@ -2,8 +2,8 @@
 
 use parking_lot::{Condvar, Mutex};
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::{Duration, Instant},
 };
 
 /// Called by the engine around every wait, so that a scheduler can take the session's slot back.
@@ -52,6 +52,8 @@ impl Waiting for Unattended {
 #[derive(Default)]
 pub(super) struct Parker {
     killed: AtomicBool,
+    /// How long it has slept for locks, in nanoseconds.
+    locks_ns: AtomicU64,
     mutex: Mutex<()>,
     condition: Condvar,
 }
@@ -59,6 +61,15 @@ pub(super) struct Parker {
 impl Parker {
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
+    }
+    /// It has slept so long for a lock.
+    pub fn note_lock(&self, slept: Duration) {
+        let ns = u64::try_from(slept.as_nanos()).unwrap_or(u64::MAX);
+        self.locks_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+    /// How long it has slept for locks, in nanoseconds.
+    pub fn locks_ns(&self) -> u64 {
+        self.locks_ns.load(Ordering::Relaxed)
     }
     /// KILL: wakes the sleeper; what it waits for next ends at once, too.
     pub fn kill(&self) {

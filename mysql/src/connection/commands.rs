@@ -7,7 +7,10 @@ use super::{
 };
 use cohort_process::{notice, service};
 use cohort_sql::session::Identity;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 /// The text of MySQL's error 1105 for a parameter that was sent in too many pieces.
 const LONG_DATA_TOO_LONG: &str = "Parameter of prepared statement which is set through \
@@ -38,9 +41,8 @@ impl<B: Backend> Connection<B> {
             }
             self.command_safely(commands)?;
             self.reply(commands)?;
-            let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
-            let (received, sent) = (std::mem::take(received), std::mem::take(sent));
-            commands.session.count_bytes(received, sent);
+            self.count_bytes(commands, 0);
+            commands.session.replied();
             if !self.admin && self.shared.backend.is_crowded() {
                 if !self.has_sent_more() {
                     return Ok(());
@@ -84,6 +86,13 @@ impl<B: Backend> Connection<B> {
         }
     }
 
+    /// Counts what has come and gone, and so many bytes that will go.
+    fn count_bytes(&mut self, commands: &Commands<B::Session>, more: u64) {
+        let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
+        let (received, sent) = (std::mem::take(received), std::mem::take(sent));
+        commands.session.count_bytes(received, sent + more);
+    }
+
     /// Sends the reply, or leaves it with the commit that it has to wait for.
     fn reply(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
         let Some(placed) = commands.session.take_placed() else {
@@ -91,8 +100,11 @@ impl<B: Backend> Connection<B> {
         };
         self.let_reply_go();
         let late = self.late.get_or_insert_default();
+        let late = Arc::clone(late);
         let packet = self.wire.writer.take();
-        late.send(&self.shared, &self.stream, packet, placed);
+        self.count_bytes(commands, packet.buffer.len() as u64);
+        let note = commands.session.take_note();
+        late.send(&self.shared, &self.stream, packet, (placed, note));
         Ok(())
     }
 
@@ -158,17 +170,25 @@ impl<B: Backend> Connection<B> {
                 }
             }
             command::STMT_RESET => self.reset_statement(commands),
-            command::PING => self.ok(&commands.session),
+            command::PING => {
+                commands.session.log_command("Ping", "");
+                self.ok(&commands.session);
+            }
             command::INIT_DB => {
                 let name = String::from_utf8_lossy(rest).into_owned();
                 self.take_slot(commands);
+                commands.session.log_command("Init DB", &name);
                 match commands.session.use_database(&name) {
                     Ok(()) => self.ok(&commands.session),
                     Err(error) => self.error(&error),
                 }
             }
-            command::QUIT => return Err(End::Quiet),
+            command::QUIT => {
+                commands.session.log_command("Quit", "");
+                return Err(End::Quiet);
+            }
             command::STATISTICS => {
+                commands.session.log_command("Statistics", "");
                 let line = self.shared.backend.statistics();
                 self.wire.writer.begin();
                 self.wire.writer.buffer.extend_from_slice(line.as_bytes());
@@ -178,6 +198,7 @@ impl<B: Backend> Connection<B> {
             command::SET_OPTION => self.set_option(commands),
             command::RESET_CONNECTION => {
                 self.take_slot(commands);
+                commands.session.log_command("Reset Connection", "");
                 commands.reset(None);
                 self.ok(&commands.session);
             }

@@ -8,7 +8,7 @@
 
 use super::{Backend, Prompt, Shared, Stream, Writer, reply};
 use cohort_engine::txn::{Placed, TxnError};
-use cohort_sql::SqlError;
+use cohort_sql::{SqlError, statements::Note};
 use parking_lot::{Condvar, Mutex};
 use std::{net::Shutdown, sync::Arc, thread, time::Instant};
 
@@ -22,19 +22,24 @@ pub struct Late {
 }
 
 impl Late {
-    /// Has `packet` sent when the commit is durable, or an error instead.
+    /// Has `packet` sent when the commit is durable, or an error instead: then the statement is
+    /// over.
     pub fn send<B: Backend>(
         self: &Arc<Self>,
         shared: &Arc<Shared<B>>,
         stream: &Arc<Stream>,
         packet: Writer,
-        placed: Placed,
+        (placed, note): (Placed, Option<Note>),
     ) {
         self.set_pending(true);
         let (late, shared, stream) = (Arc::clone(self), Arc::clone(shared), Arc::clone(stream));
         let since = Instant::now();
         placed.when_known(move |result| {
-            shared.backend.note_log_wait(since.elapsed());
+            let waited = since.elapsed();
+            shared.backend.note_log_wait(waited);
+            if let Some(note) = note {
+                note.finish(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
+            }
             let packet = match result {
                 Ok(()) => packet,
                 Err(error) => error_instead(&packet, error),

@@ -374,7 +374,16 @@ impl<B: Backend> Connection<B> {
             collation: request.collation.unwrap_or(DEFAULT),
             encryption: self.stream.encryption(),
         };
+        let user = arrival.who.user.clone();
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
+        let means = match (self.peer.port, self.stream.is_encrypted()) {
+            (None, _) => "Socket",
+            (Some(_), true) => "SSL/TLS",
+            (Some(_), false) => "TCP/IP",
+        };
+        let (host, database) = (self.peer.host(), &request.database);
+        let line = format!("{user}@{host} on {database} using {means}");
+        session.connected(means, &line);
         session.set_attributes(request.attributes);
         self.use_first(&mut session, &request.database)?;
         Ok(Commands {

@@ -17,6 +17,7 @@ use cohort_sql::variables::HighPriority;
 use cohort_sql::{
     Attributes, ColumnMeta, Done, Output, SqlError, password,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
+    statements::Note,
     users::Requirement,
 };
 use rustix::event::{PollFd, PollFlags, poll};
@@ -173,6 +174,12 @@ impl Handler for CannedSession {
         false
     }
     fn count_bytes(&self, _: u64, _: u64) {}
+    fn take_note(&mut self) -> Option<Note> {
+        None
+    }
+    fn replied(&mut self) {}
+    fn connected(&self, _: &'static str, _: &str) {}
+    fn log_command(&self, _: &str, _: &str) {}
 }
 
 impl Backend for Canned {

@@ -9,6 +9,8 @@ mod objects;
 mod pool;
 mod replication;
 mod server;
+mod statement_columns;
+mod statements;
 pub(crate) mod status;
 mod views;
 
@@ -23,6 +25,8 @@ use cohort_engine::types::{
     Collation, Column, ColumnType, Table, TableId, Value, schema::DefaultValue,
 };
 use definitions as def;
+use statement_columns as columns_of;
+pub(crate) use statements::truncate;
 use std::sync::{Arc, LazyLock};
 
 /// The rows of a virtual table.
@@ -106,7 +110,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 80] = [
+const ENTRIES: &[Entry] = &[
     (
         INFORMATION,
         "ADMINISTRABLE_ROLE_AUTHORIZATIONS",
@@ -359,6 +363,92 @@ const ENTRIES: [Entry; 80] = [
     ),
     ("mysql", "user", def::MYSQL_USER, accounts::users),
     (
+        "mysql",
+        "general_log",
+        columns_of::MYSQL_GENERAL_LOG,
+        statements::general_log,
+    ),
+    (
+        "mysql",
+        "slow_log",
+        columns_of::MYSQL_SLOW_LOG,
+        statements::slow_log,
+    ),
+    (
+        PERFORMANCE,
+        "accounts",
+        columns_of::ACCOUNTS,
+        statements::accounts,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_current",
+        columns_of::EVENTS_STATEMENTS_HISTORY,
+        statements::current,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_histogram_by_digest",
+        columns_of::EVENTS_STATEMENTS_HISTOGRAM_BY_DIGEST,
+        statements::histogram_by_digest,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_histogram_global",
+        columns_of::EVENTS_STATEMENTS_HISTOGRAM_GLOBAL,
+        statements::histogram_global,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_history",
+        columns_of::EVENTS_STATEMENTS_HISTORY,
+        statements::history,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_summary_by_account_by_event_name",
+        columns_of::EVENTS_STATEMENTS_SUMMARY_BY_ACCOUNT_BY_EVENT_NAME,
+        statements::by_account_by_event,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_summary_by_digest",
+        columns_of::EVENTS_STATEMENTS_SUMMARY_BY_DIGEST,
+        statements::by_digest,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_summary_by_host_by_event_name",
+        columns_of::EVENTS_STATEMENTS_SUMMARY_BY_HOST_BY_EVENT_NAME,
+        statements::by_host_by_event,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_summary_by_thread_by_event_name",
+        columns_of::EVENTS_STATEMENTS_SUMMARY_BY_THREAD_BY_EVENT_NAME,
+        statements::by_thread_by_event,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_summary_by_user_by_event_name",
+        columns_of::EVENTS_STATEMENTS_SUMMARY_BY_USER_BY_EVENT_NAME,
+        statements::by_user_by_event,
+    ),
+    (
+        PERFORMANCE,
+        "events_statements_summary_global_by_event_name",
+        columns_of::EVENTS_STATEMENTS_SUMMARY_GLOBAL_BY_EVENT_NAME,
+        statements::global_by_event,
+    ),
+    (PERFORMANCE, "hosts", columns_of::HOSTS, statements::hosts),
+    (
+        PERFORMANCE,
+        "threads",
+        columns_of::THREADS,
+        statements::threads,
+    ),
+    (PERFORMANCE, "users", columns_of::USERS, statements::users),
+    (
         PERFORMANCE,
         "data_locks",
         def::PS_DATA_LOCKS,
@@ -549,14 +639,16 @@ fn column(text: &str) -> Option<Column> {
         .unwrap_or((ty, "0"));
     let length: u32 = length.parse().ok()?;
     let small = u8::try_from(length).unwrap_or(0);
+    let is_blob = ty == "blob";
     let ty = match ty {
         "varchar" => ColumnType::VarChar(length),
         "char" => ColumnType::Char(u16::try_from(length).ok()?),
-        "text" => ColumnType::Text(4),
+        "text" | "blob" => ColumnType::Text(4),
         "int" => ColumnType::Int,
         "smallint" => ColumnType::SmallInt,
         "bigint" => ColumnType::BigInt,
         "double" => ColumnType::Double,
+        "time" => ColumnType::Time(small),
         "datetime" => ColumnType::DateTime(small),
         "timestamp" => ColumnType::Timestamp(small),
         _ => return None,
@@ -568,10 +660,10 @@ fn column(text: &str) -> Option<Column> {
         column.default = DefaultValue::Null;
     }
     if ty.is_string() {
-        column.collation = if binary {
-            Collation::Utf8mb3Bin
-        } else {
-            Collation::Utf8mb3GeneralCi
+        column.collation = match (is_blob, binary) {
+            (true, _) => Collation::Binary,
+            (false, true) => Collation::Utf8mb3Bin,
+            (false, false) => Collation::Utf8mb3GeneralCi,
         };
     }
     Some(column)

@@ -26,6 +26,7 @@ pub use xa::Xa;
 
 use crate::{
     privileges::Granted,
+    statements::LogKind,
     users::{Lifetime, LockTime, Requirement},
 };
 use cohort_engine::txn::Isolation;
@@ -460,6 +461,8 @@ pub enum Command {
     Flush {
         /// BINARY LOGS or LOGS.
         logs: bool,
+        /// SLOW LOGS, GENERAL LOGS, or both by LOGS.
+        query_logs: Vec<LogKind>,
         /// ENGINE LOGS: a checkpoint.
         engine: bool,
         /// STATUS.

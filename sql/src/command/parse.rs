@@ -4,7 +4,7 @@ use super::{
     Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
     account, grant, instance, lock, replication, show, xa,
 };
-use crate::{error::SqlError, lexer::Kind};
+use crate::{error::SqlError, lexer::Kind, statements::LogKind};
 use cohort_engine::txn::Isolation;
 
 /// Parses a statement. `None`: it is not a command but a query, DML or DDL.
@@ -424,9 +424,17 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     }
     let (mut logs, mut status) = (false, false);
     let (mut privileges, mut engine) = (false, false);
+    let mut query_logs = Vec::new();
     c.list(|c| {
-        if c.eat_all(&["BINARY", "LOGS"]) || c.eat("LOGS") {
+        if c.eat_all(&["BINARY", "LOGS"]) {
             logs = true;
+        } else if c.eat("LOGS") {
+            logs = true;
+            query_logs.extend(LogKind::ALL);
+        } else if c.eat_all(&["SLOW", "LOGS"]) {
+            query_logs.push(LogKind::Slow);
+        } else if c.eat_all(&["GENERAL", "LOGS"]) {
+            query_logs.push(LogKind::General);
         } else if c.eat("STATUS") {
             status = true;
         } else if c.eat("PRIVILEGES") {
@@ -434,11 +442,10 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         } else if c.eat_all(&["ENGINE", "LOGS"]) {
             engine = true;
         } else {
-            let others: [&[&str]; 6] = [
+            let others: [&[&str]; 5] = [
                 &["HOSTS"],
                 &["ERROR", "LOGS"],
-                &["GENERAL", "LOGS"],
-                &["SLOW", "LOGS"],
+                &["RELAY", "LOGS"],
                 &["USER_RESOURCES"],
                 &["OPTIMIZER_COSTS"],
             ];
@@ -450,6 +457,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     })?;
     Ok(Command::Flush {
         logs,
+        query_logs,
         engine,
         status,
         privileges,

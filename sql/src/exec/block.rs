@@ -76,6 +76,9 @@ fn block_rows(
     let mut run = BlockRun::new(block, outer);
     let possible = run.prepare(context)?;
     let sorting = run.must_sort(context)?;
+    if outer.is_empty() {
+        count_ways(block, sorting, context);
+    }
     let mut tail = Tail::new(block, sorting, context)?;
     if tail.is_done() {
         return Ok(Flow::Continue);
@@ -87,6 +90,31 @@ fn block_rows(
         return Ok(Flow::Stop);
     }
     tail.finish(context, sink)
+}
+
+/// Counts how the tables of a block are read; of one that depends on outer rows, which runs once for
+/// each of them, nothing is said.
+fn count_ways(block: &Block, sorting: bool, context: &mut ExecContext) {
+    let handler = &mut context.handler;
+    for (at, source) in block.sources.iter().enumerate() {
+        let Input::Table(_, access) = &source.input else {
+            continue;
+        };
+        let whole = access.alternatives.is_empty();
+        handler.unindexed += u64::from(whole && access.index.is_none());
+        match (at, whole) {
+            (0, true) => handler.select_scan += 1,
+            (0, false) => handler.select_range += u64::from(access.is_range()),
+            (_, true) => handler.select_full_join += 1,
+            (_, false) => {}
+        }
+        if at == 0 && sorting {
+            match whole {
+                true => handler.sort_scan += 1,
+                false => handler.sort_range += u64::from(access.is_range()),
+            }
+        }
+    }
 }
 
 impl<'b> BlockRun<'b> {

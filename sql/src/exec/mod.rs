@@ -83,6 +83,20 @@ pub struct Handler {
     pub tmp_disk_tables: u64,
     /// Temporary files.
     pub tmp_files: u64,
+    /// Blocks whose first table is read whole.
+    pub select_scan: u64,
+    /// Blocks whose first table is read in ranges of an index.
+    pub select_range: u64,
+    /// Blocks that read a further table whole.
+    pub select_full_join: u64,
+    /// Tables that were read whole, and not by an index that has all that is wanted.
+    pub unindexed: u64,
+    /// Sorts of a table that is read whole.
+    pub sort_scan: u64,
+    /// Sorts of what ranges of an index give.
+    pub sort_range: u64,
+    /// Rows that conditions were looked at for.
+    pub examined: u64,
 }
 
 /// What the execution of a statement needs and changes.

@@ -218,6 +218,7 @@ impl<'b> BlockRun<'b> {
             Input::Virtual(table) => {
                 let known = context.virtual_rows.iter().find(|(t, _)| t.id == table.id);
                 for row in known.map(|(_, rows)| rows.as_slice()).unwrap_or_default() {
+                    context.handler.examined += 1;
                     let columns = source.wanted.iter();
                     let value = |c: &u16| row.get(usize::from(*c)).cloned().unwrap_or_default();
                     rows.push(columns.map(value).collect());
@@ -425,7 +426,10 @@ impl<'b> Reader<'b> {
         let mut image = self.take_image(run);
         let found = context.txn.get(self.table.rows, key, self.read, &mut image);
         let flow = match found {
-            Ok(true) => self.row(run, context, key, image, pass)?,
+            Ok(true) => {
+                context.handler.examined += 1;
+                self.row(run, context, key, image, pass)?
+            }
             Ok(false) => {
                 self.keep_image(run, image);
                 None
@@ -549,6 +553,7 @@ impl<'b> Reader<'b> {
             for i in 0..batch.len() {
                 context.tick()?;
                 count(&mut context.handler, reverse);
+                context.handler.examined += 1;
                 let (key, value) = batch.get(i);
                 let flow = self.entry(run, context, key, value, pass)?;
                 if flow == Some(Flow::Stop) {

@@ -234,6 +234,7 @@ pub fn compile(
         tables: planner.tables,
         needs,
         passed: AtomicU64::new(0),
+        digest: std::sync::OnceLock::new(),
         relations,
         demands,
         sizes: planner.sizes,

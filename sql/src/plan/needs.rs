@@ -163,7 +163,8 @@ impl Noted {
         // First whether the table may be written to at all, then which columns, in the order in which
         // they are named.
         let written = self.written.borrow();
-        let need_of = |write: &Write, part| need(write.privilege.into(), write.privilege.name(), part);
+        let need_of =
+            |write: &Write, part| need(write.privilege.into(), write.privilege.name(), part);
         for write in &*written {
             match &write.part {
                 Part::Columns { table_first, .. } if *table_first => {

@@ -5,6 +5,7 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer},
     output::ColumnMeta,
+    statements::Digest,
 };
 use cohort_engine::{
     txn::{Engine, LockMode, OnConflict},
@@ -13,7 +14,7 @@ use cohort_engine::{
 use rustc_hash::FxHashSet;
 use std::{
     ops::Range,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{Arc, OnceLock, atomic::AtomicU64},
 };
 
 /// A compiled statement.
@@ -36,6 +37,8 @@ pub struct Plan {
     pub needs: Vec<Need>,
     /// The number of the rights that were last found to be enough.
     pub passed: AtomicU64,
+    /// Of which kind the statement is, once one has run.
+    pub digest: OnceLock<Arc<Digest>>,
     /// The foreign keys that it meets.
     pub relations: Relations,
     /// What the tables whose rows it changes demand of them.
@@ -450,6 +453,16 @@ pub struct Access {
     pub covering: bool,
     /// All parts of a unique key are known: at most one row.
     pub point: bool,
+}
+
+impl Access {
+    /// Whether it reads ranges of a key, and not only what equals something.
+    #[must_use]
+    pub fn is_range(&self) -> bool {
+        let mut bounds = self.alternatives.iter().flatten();
+        let equals = |bound: &Bound| matches!(bound, Bound::Equal(_) | Bound::NullSafe(_));
+        self.alternatives.len() > 1 || !bounds.all(equals)
+    }
 }
 
 /// What is known of a part of a key.

@@ -46,11 +46,15 @@ impl Session {
             Command::Kill { connection, id } => self.kill(*connection, id, params)?,
             Command::Flush {
                 logs,
+                query_logs,
                 engine,
                 status,
                 privileges,
             } => {
                 self.flush(*logs, *status)?;
+                if !query_logs.is_empty() {
+                    self.state.instance.query_logs.reopen(query_logs);
+                }
                 if *engine {
                     self.checkpoint()?;
                 }
@@ -187,6 +191,7 @@ impl Session {
             out.row(row).map_err(client_gone)?;
         }
         self.state.row_count = -1;
+        self.state.rows_sent = shown.rows.len() as u64;
         if warnings {
             self.state.found_rows = shown.rows.len() as u64;
             return self.end(Done::default(), out);

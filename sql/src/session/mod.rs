@@ -17,6 +17,7 @@ mod grant;
 mod gtid;
 mod locked;
 mod masked;
+mod measured;
 mod names;
 mod prepared;
 mod query;
@@ -54,6 +55,7 @@ use cohort_engine::{
 };
 use locked::Locked;
 use masked::shown_text;
+use measured::Measured;
 use prepared::Statements;
 use std::sync::{Arc, atomic::AtomicU32};
 use trail::Trail;
@@ -128,6 +130,7 @@ pub struct Session {
     transaction: Transaction,
     locked: Locked,
     trail: Trail,
+    measured: Measured,
     statements: Statements,
     /// What is told of the names of the statement that begins.
     names: Vec<SqlError>,
@@ -194,6 +197,8 @@ impl Session {
             insert_id: 0,
             row_count: 0,
             found_rows: 0,
+            rows_sent: 0,
+            logged: Arc::default(),
             now_micros: i64::try_from(now).unwrap_or(i64::MAX),
             timestamp: None,
             rand: None,
@@ -210,6 +215,7 @@ impl Session {
             transaction: Transaction::default(),
             locked: Locked::default(),
             trail: Trail::default(),
+            measured: Measured::default(),
             statements: Statements::default(),
             names: Vec::new(),
             lifted: Lifted::default(),
@@ -244,6 +250,7 @@ impl Session {
             self.more = more.is_some();
             let text = shown_text(statement, self.state.settings().lexer);
             self.begin_statement("Query", Some(&text));
+            self.log_command("Query", &text);
             let result = match more {
                 Some(more) if !multi => Err(SqlError::syntax_at(more, 0)),
                 _ => self.statement(statement, &text, out),
@@ -304,6 +311,8 @@ impl Session {
         state.now_micros = state
             .timestamp
             .unwrap_or(i64::try_from(now).unwrap_or(i64::MAX));
+        self.measure(now);
+        let state = &mut self.state;
         state.counters().count(Counter::Questions);
         let mut activity = state.entry.activity.lock();
         activity.command = command;
@@ -331,8 +340,9 @@ impl Session {
         }
         let mut activity = state.entry.activity.lock();
         activity.command = "Sleep";
-        activity.statement = None;
+        let text = activity.statement.take();
         drop(activity);
+        self.measure_end(text, result.as_ref().err());
         result
     }
 
@@ -468,7 +478,8 @@ impl Session {
             }
             Compiled::Command(command) => {
                 let facts = command.facts();
-                self.state.counters().command(facts.counter);
+                let counter = self.state.counters().command(facts.counter);
+                self.measure_command(counter);
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
                 }
@@ -492,7 +503,8 @@ impl Session {
             }
             Compiled::Creation(create) => {
                 self.clear_warnings();
-                self.state.counters().command(create.counter());
+                let counter = self.state.counters().command(create.counter());
+                self.measure_command(counter);
                 self.check_server_writable()?;
                 self.check_schema(create)?;
                 self.create_before_rows(create)?;
@@ -500,7 +512,13 @@ impl Session {
             }
             Compiled::Schema(change) => {
                 self.clear_warnings();
-                self.state.counters().command(change.counter());
+                let counter = self.state.counters().command(change.counter());
+                self.measure_command(counter);
+                if let crate::ddl::Statement::Truncate(table) = change
+                    && self.truncate_computed(table)?
+                {
+                    return self.done(0, String::new(), out);
+                }
                 if change.is_of_temporary() {
                     self.check_schema(change)?;
                     self.enter_for_temporary(change)?;

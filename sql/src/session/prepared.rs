@@ -41,6 +41,7 @@ impl Session {
     /// COM_STMT_PREPARE.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
         self.begin_statement("Prepare", None);
+        self.log_text("Prepare", sql);
         self.clear_warnings();
         let result = match self.state.must_change_password {
             true => Err(SqlError::must_change_password()),
@@ -92,6 +93,7 @@ impl Session {
         }
         self.more = false;
         self.begin_statement("Execute", Some(&statement.text));
+        self.log_execution(&statement, parameters);
         self.state.counters().count(Counter::ComStmtExecute);
         let result = self.run(&statement, parameters, out);
         self.end_statement(result)
@@ -100,6 +102,7 @@ impl Session {
     /// COM_STMT_CLOSE; an unknown id is ignored.
     pub fn close(&mut self, id: u32) {
         if self.statements.by_id.remove(&id).is_some() {
+            self.log_command("Close stmt", "");
             self.state.counters().count(Counter::ComStmtClose);
             self.state.instance.statements_closed(1);
         }
@@ -128,6 +131,7 @@ impl Session {
                 _ => return Err(SqlError::syntax("", 1)),
             },
         };
+        self.log_text("Prepare", &text);
         let statement = self.prepare_statement(&text)?;
         self.statements
             .by_name
@@ -152,7 +156,17 @@ impl Session {
             .iter()
             .map(|name| self.state.user_variable(name))
             .collect();
+        self.log_execution(&statement, &values);
         self.run(&statement, &values, out)
+    }
+
+    /// The logs get what is executed, with its values.
+    fn log_execution(&mut self, statement: &Statement, values: &[Value]) {
+        if let Compiled::Query(_) = statement.what {
+            self.measure_values(&statement.text, values);
+        }
+        let text = self.measured_text().unwrap_or(&statement.text);
+        self.log_command("Execute", text);
     }
 
     /// DEALLOCATE PREPARE.

@@ -443,13 +443,17 @@ impl Session {
         params: &[Value],
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
-        count_command(&plan, self.state.counters());
+        let counter = command_of(&plan);
+        self.state.counters().count(counter);
+        self.measure_command(Some(counter));
+        self.measure_plan(&plan, text);
         let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
         if returns_rows {
             state.row_count = -1;
             state.found_rows = outcome.rows;
+            state.rows_sent = outcome.rows;
             if changes_rows {
                 state.insert_id = 0;
             }
@@ -726,9 +730,9 @@ fn tell_id(plan: &Plan, outcome: &mut Outcome, id: u64) {
     }
 }
 
-/// Counts a statement by its kind.
-fn count_command(plan: &Plan, counters: &Counters) {
-    counters.count(match &plan.body {
+/// The counter of a statement.
+fn command_of(plan: &Plan) -> Counter {
+    match &plan.body {
         Body::Select(_) | Body::SelectInto(..) => Counter::ComSelect,
         Body::Explain(_) => Counter::ComExplainOther,
         Body::Update(_) => Counter::ComUpdate,
@@ -743,7 +747,7 @@ fn count_command(plan: &Plan, counters: &Counters) {
                 (true, true) => Counter::ComReplaceSelect,
             }
         }
-    });
+    }
 }
 
 /// Adds a statement's reads and writes of rows to the session's counters.
@@ -762,6 +766,13 @@ pub(super) fn count_rows(handler: &Handler, counters: &Counters) {
         (Counter::SortMergePasses, handler.sort_merge_passes),
         (Counter::CreatedTmpDiskTables, handler.tmp_disk_tables),
         (Counter::CreatedTmpFiles, handler.tmp_files),
+        (Counter::SelectScan, handler.select_scan),
+        (Counter::SelectRange, handler.select_range),
+        (Counter::SelectFullJoin, handler.select_full_join),
+        (Counter::SortScan, handler.sort_scan),
+        (Counter::SortRange, handler.sort_range),
+        (Counter::RowsExamined, handler.examined),
+        (Counter::ScansUnindexed, handler.unindexed),
     ];
     for (counter, count) in counts {
         if count > 0 {

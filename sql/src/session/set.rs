@@ -247,14 +247,12 @@ impl Session {
         if global {
             self.state.need(needed::GLOBAL_VARIABLES)?;
         }
-        if variable.name == "mandatory_roles" {
-            if !self.state.rights.has_any(needed::ROLE_ADMIN) {
-                let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
-                return Err(SqlError::privilege_needed(what));
-            }
-            let instance = &self.state.instance;
-            value.map_or(Ok(()), |value| instance.check_mandatory_roles(value))?;
+        if variable.name == "mandatory_roles" && !self.state.rights.has_any(needed::ROLE_ADMIN) {
+            let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
+            return Err(SqlError::privilege_needed(what));
         }
+        let instance = &self.state.instance;
+        value.map_or(Ok(()), |value| instance.check_value(variable.name, value))?;
         let (value, warning) = match value {
             Some(value) => variable.convert(value)?,
             None if variable.name.starts_with("rand_seed") => {
@@ -338,6 +336,7 @@ impl Session {
             | "character_set_database"
             | "collation_database"
             | "histogram_generation_max_mem_size"
+            | "sql_log_off"
             | "sql_require_primary_key" => self.state.need(needed::SESSION_VARIABLES)?,
             "pseudo_thread_id" => return self.state.need(needed::SESSION_VARIABLES),
             _ => {}

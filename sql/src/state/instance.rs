@@ -12,6 +12,7 @@ use crate::{
     plan::PlanCache,
     privileges::quoted_account,
     rights::Rights,
+    statements::{Digests, QueryLogs},
     temporary,
     user_locks::UserLocks,
     users::{Account, Users},
@@ -67,6 +68,10 @@ pub struct Instance {
     read_only: AtomicU8,
     /// What clients do with transactions that they had better not.
     pub advice: Advice,
+    /// The kinds of statements that were met.
+    pub digests: Digests,
+    /// The slow log and the general log.
+    pub query_logs: Arc<QueryLogs>,
     /// What the server calls itself.
     pub version: String,
     /// How many prepared statements there are.
@@ -102,8 +107,10 @@ impl Instance {
         let globals = Globals::default();
         describe(&globals, &engine);
         let instance = Arc::new(Instance {
+            query_logs: Arc::new(QueryLogs::new(engine.env().clone(), engine.dir())),
             engine,
             advice: Advice::default(),
+            digests: Digests::default(),
             plans: PlanCache::default(),
             version: globals.values().text("version").to_string(),
             globals,
@@ -128,6 +135,8 @@ impl Instance {
             replication: OnceLock::new(),
             coordinates: AtomicBool::new(false),
         });
+        let server_id = instance.globals.values().named("server_id").clone();
+        instance.query_logs.set("server_id", &server_id);
         instance.listen();
         instance
     }
@@ -241,9 +250,20 @@ impl Instance {
         roles.retain(|(user, host)| users.get(user, host).is_some());
         roles
     }
+    /// Refuses values of variables that depend on more than themselves.
+    pub(crate) fn check_value(&self, name: &str, value: &Value) -> Result<(), SqlError> {
+        match (name, value) {
+            ("mandatory_roles", value) => self.check_mandatory_roles(value),
+            ("slow_query_log_file" | "general_log_file", Value::Bytes(path)) => {
+                let path = String::from_utf8_lossy(path);
+                self.query_logs.check_path(name, &path)
+            }
+            _ => Ok(()),
+        }
+    }
     /// 1231 for a value of mandatory_roles that is no list of roles, 3880 for roles with SYSTEM_USER:
     /// all accounts would have it.
-    pub(crate) fn check_mandatory_roles(&self, value: &Value) -> Result<(), SqlError> {
+    fn check_mandatory_roles(&self, value: &Value) -> Result<(), SqlError> {
         let text = match value {
             Value::Bytes(text) if !text.is_empty() => String::from_utf8_lossy(text),
             _ => return Ok(()),
@@ -264,9 +284,7 @@ impl Instance {
     pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
-        if variable.name == "mandatory_roles" {
-            self.check_mandatory_roles(&value)?;
-        }
+        self.check_value(variable.name, &value)?;
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
         Ok(())
@@ -345,6 +363,7 @@ impl Instance {
     }
     /// Hands the engine's variables to it.
     fn apply(&self, name: &str, value: &Value) {
+        self.query_logs.set(name, value);
         let value = match *value {
             Value::UInt(number) => number,
             // A Bool.

@@ -18,7 +18,7 @@ pub(crate) use environment::Changes;
 pub use gtid::GtidNext;
 pub use instance::{Instance, ReadOnly};
 pub use pool::{Group, Pool, Queued, WaitClass};
-pub use registry::{Attributes, Entry};
+pub use registry::{Attributes, Entry, Place};
 pub use replicas::Replica;
 pub use replication::{ReplicaStatus, Replication, Transit};
 pub use tls::{Certificate, Encryption, Tls};
@@ -30,6 +30,7 @@ use crate::{
     expr::{ExprType, Seeds},
     privileges::{AnyOf, Privilege, Privileges, quoted_account},
     rights::{Object, Rights},
+    statements::Who,
     status::Counters,
     user_locks::Holder,
     users::Users,
@@ -80,6 +81,8 @@ pub struct State {
     pub roles_text: Arc<str>,
     /// What that account may do with them.
     pub rights: Arc<Rights>,
+    /// Who it is, for the logs.
+    pub(crate) logged: Arc<Who>,
     /// The accounts that this was found in, and the version of the dictionary they are of.
     pub(crate) users: (u64, Arc<Users>),
     /// `Instance::rights_changed` when they were found.
@@ -106,6 +109,8 @@ pub struct State {
     pub row_count: i64,
     /// FOUND_ROWS().
     pub found_rows: u64,
+    /// How many rows of its results the statement that runs has sent.
+    pub rows_sent: u64,
     /// When the statement began: microseconds since 1970 UTC; SET TIMESTAMP changes it.
     pub now_micros: i64,
     /// SET TIMESTAMP: microseconds, if set.
@@ -276,6 +281,10 @@ impl State {
     pub fn is_engaged(&self) -> bool {
         self.in_transaction || self.user_locks_held.load(Ordering::Relaxed) > 0
     }
+    /// Over what its client comes.
+    pub fn set_means(&self, means: &'static str) {
+        let _ = self.entry.means.set(means); // it stays what it is
+    }
     /// The session's counters.
     #[inline]
     #[must_use]
@@ -344,6 +353,12 @@ impl State {
             || (self.who.user.clone(), "%".into()),
             |account| (account.user.clone(), account.host.clone()),
         );
+        let logged = Who {
+            account: self.account.0.clone(),
+            user: self.who.user.clone(),
+            host: host.to_owned(),
+            id: self.id,
+        };
         self.roles = account.map_or_else(Vec::new, |account| {
             match self
                 .instance
@@ -360,6 +375,7 @@ impl State {
         self.must_change_password = expired;
         self.weigh();
         self.entry.activity.lock().account.clone_from(&self.account);
+        self.logged = Arc::new(logged);
         self.user_at_host = Arc::from(at_host);
         self.account_at_host = Arc::from(format!("{}@{}", self.account.0, self.account.1));
     }

@@ -1,13 +1,16 @@
 //! The sessions of a server: who is connected, what they do, and how to stop them.
 
-use crate::status::Counters;
+use crate::{
+    statements::{Commands, Recent},
+    status::Counters,
+};
 use cohort_engine::txn::Owner;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -77,9 +80,30 @@ pub struct Entry {
     pub activity: Mutex<Activity>,
     /// What its client has said of itself.
     pub attributes: Mutex<Attributes>,
+    /// Its statements that have ended.
+    pub recent: Mutex<Recent>,
+    /// Over what it comes: `Socket`, `TCP/IP`, `SSL/TLS`.
+    pub means: OnceLock<&'static str>,
     /// KILL CONNECTION: it must end.
     closing: AtomicBool,
 }
+
+/// User and host of sessions, without the port.
+pub type Place = (String, String);
+
+/// What is known of all sessions of a user from a host.
+#[derive(Clone, Debug, Default)]
+pub struct Visits {
+    /// How many there are.
+    pub now: u64,
+    /// How many there ever were.
+    pub ever: u64,
+    /// What those that have ended ran.
+    pub ended: Commands,
+}
+
+/// So many users and hosts are told apart; the rest is counted together, under no name.
+const PLACES_MAX: usize = 10_000;
 
 impl Entry {
     /// A session that does nothing yet.
@@ -100,8 +124,16 @@ impl Entry {
             counters: Counters::default(),
             activity: Mutex::new(activity),
             attributes: Mutex::default(),
+            recent: Mutex::default(),
+            means: OnceLock::new(),
             closing: AtomicBool::new(false),
         }
+    }
+    /// Who it is and where it comes from, without the port.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        let activity = self.activity.lock();
+        place(&activity.user, &activity.host)
     }
     /// Whether it is of the same user as a session of this number and account. Anybody is nobody's.
     #[must_use]
@@ -122,6 +154,11 @@ impl Entry {
     }
 }
 
+fn place(user: &str, host: &str) -> Place {
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    (user.to_owned(), host.to_owned())
+}
+
 /// Ends a connection of the server, whatever its client does.
 pub type Disconnect = Box<dyn Fn(u64) + Send + Sync>;
 
@@ -131,6 +168,8 @@ pub struct Registry {
     sessions: Mutex<BTreeMap<u64, Arc<Entry>>>,
     /// How many sessions each user has.
     users: Mutex<FxHashMap<String, u64>>,
+    /// Their sessions, by user and host.
+    places: Mutex<FxHashMap<Place, Visits>>,
     /// What sessions that have ended counted.
     ended: Counters,
     /// How many sessions there ever were.
@@ -144,6 +183,7 @@ impl Registry {
     /// Adds a session.
     pub fn open(&self, entry: Arc<Entry>) {
         self.count_user(&entry.activity.lock().user);
+        self.arrive(entry.place());
         let mut sessions = self.sessions.lock();
         sessions.insert(entry.id, entry);
         self.opened.fetch_add(1, Ordering::Relaxed);
@@ -155,6 +195,45 @@ impl Registry {
         if self.sessions.lock().remove(&entry.id).is_some() {
             self.uncount_user(&entry.activity.lock().user);
             self.ended.absorb(&entry.counters);
+            let mut recent = entry.recent.lock();
+            recent.hand_on();
+            self.leave(&entry.place(), recent.commands());
+        }
+    }
+    fn arrive(&self, place: Place) {
+        let mut places = self.places.lock();
+        let known = places.len() < PLACES_MAX || places.contains_key(&place);
+        let visits = places.entry(if known { place } else { Place::default() });
+        let visits = visits.or_default();
+        visits.now += 1;
+        visits.ever += 1;
+    }
+    fn leave(&self, place: &Place, commands: Commands) {
+        let mut places = self.places.lock();
+        let known = places.contains_key(place);
+        let nowhere = Place::default();
+        if let Some(visits) = places.get_mut(if known { place } else { &nowhere }) {
+            visits.now = visits.now.saturating_sub(1);
+            for (command, stats) in commands {
+                visits.ended.entry(command).or_default().add(&stats);
+            }
+        }
+    }
+    /// All users and hosts that sessions were of.
+    #[must_use]
+    pub fn places(&self) -> FxHashMap<Place, Visits> {
+        self.places.lock().clone()
+    }
+    /// TRUNCATE TABLE of performance_schema.accounts and its kin: who is not here now is forgotten.
+    pub fn forget_places(&self) {
+        let mut places = self.places.lock();
+        places.retain(|_, visits| visits.now > 0);
+        for visits in places.values_mut() {
+            *visits = Visits {
+                now: visits.now,
+                ever: visits.now,
+                ended: Commands::default(),
+            };
         }
     }
     fn count_user(&self, user: &str) {
@@ -174,8 +253,11 @@ impl Registry {
         let mut activity = entry.activity.lock();
         self.uncount_user(&activity.user);
         self.count_user(user);
+        let before = place(&activity.user, &activity.host);
         activity.user = user.to_owned();
         activity.host = host.to_owned();
+        self.leave(&before, Commands::default());
+        self.arrive(place(user, host));
     }
     /// How many sessions a user has.
     #[must_use]

@@ -24,6 +24,8 @@ counters! {
     BytesSent "Bytes_sent";
     PlanCacheHits "Cohort_plan_cache_hits";
     PlanCacheMisses "Cohort_plan_cache_misses";
+    RowsExamined "Cohort_rows_examined";
+    ScansUnindexed "Cohort_scans_unindexed";
     ComAdminCommands "Com_admin_commands";
     ComAlterDb "Com_alter_db";
     ComAlterInstance "Com_alter_instance";
@@ -141,6 +143,7 @@ counters! {
     SelectScan "Select_scan";
     SlowQueries "Slow_queries";
     SortMergePasses "Sort_merge_passes";
+    SortRange "Sort_range";
     SortRows "Sort_rows";
     SortScan "Sort_scan";
     TableLocksWaited "Table_locks_waited";

@@ -99,6 +99,8 @@ pub enum Kind {
     TimeZone,
     /// Versions of TLS with commas between them, or none.
     TlsVersion,
+    /// Where the logs of statements go: FILE, TABLE, both with a comma, or NONE.
+    LogOutput,
 }
 
 impl Kind {
@@ -400,6 +402,12 @@ pub struct Settings {
     pub idle_transaction_s_max: u64,
     /// net_read_timeout, in seconds: between the bytes of a packet.
     pub read_s_max: u64,
+    /// long_query_time, in nanoseconds.
+    pub slow_ns: u64,
+    /// min_examined_row_limit.
+    pub slow_examined_min: u64,
+    /// sql_log_off: the general log gets nothing of it.
+    pub log_off: bool,
     /// net_write_timeout, in seconds: until the client takes more of its result.
     pub write_s_max: u64,
 }
@@ -465,6 +473,12 @@ impl Settings {
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             primary_key_required: on("sql_require_primary_key"),
             notes: on("sql_notes"),
+            slow_ns: match values.named("long_query_time") {
+                Value::Double(seconds) => (seconds * 1e9) as u64, // at most a year
+                _ => u64::MAX,
+            },
+            slow_examined_min: values.number("min_examined_row_limit"),
+            log_off: on("sql_log_off"),
             memory_bytes: {
                 let bytes = values.number("sort_buffer_size");
                 let bytes = bytes.max(values.number("tmp_table_size"));

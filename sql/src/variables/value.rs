@@ -7,6 +7,8 @@ use crate::{
 };
 use cohort_engine::types::{Collation, Value};
 
+/// Where the logs of statements can go, in MySQL's order.
+const LOG_OUTPUTS: [&str; 3] = ["NONE", "FILE", "TABLE"];
 const TLS_VERSIONS: [&str; 2] = ["TLSv1.2", "TLSv1.3"];
 
 /// The value of a text in the table of variables.
@@ -74,6 +76,15 @@ pub(super) fn convert(
                 return Err(refused());
             }
             Value::Bytes(list.into())
+        }
+        Kind::LogOutput => {
+            let list = string(variable, value)?.to_ascii_uppercase();
+            let words: Vec<&str> = list.split(',').map(str::trim).collect();
+            if !words.iter().all(|word| LOG_OUTPUTS.contains(word)) {
+                return Err(refused());
+            }
+            let known = LOG_OUTPUTS.iter().filter(|word| words.contains(word));
+            Value::Bytes(known.copied().collect::<Vec<_>>().join(",").into())
         }
         Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };

@@ -215,8 +215,10 @@ impl LockManager {
         if awaits_users {
             self.uncount_hold();
         }
+        let waited = begin.elapsed();
+        who.parker.note_lock(waited);
         if is_row {
-            self.count_wait(begin.elapsed());
+            self.count_wait(waited);
         }
         let result = self.finish(waiter, &target, woken);
         // Not before the request has left its queue: a search may need the way through it.

@@ -1,0 +1,280 @@
+//! What a statement took, measured from its beginning to its reply.
+
+use super::{Session, masked::shown_text};
+use crate::{
+    error::SqlError,
+    lexer::{Kind as TokenKind, Lexer, Mode},
+    plan::Plan,
+    statements::{Counts, Digest, Ended, Kind, LogKind, Note, Running, Slow, literal},
+    status::{COUNTERS, Counter},
+};
+use cohort_engine::types::Value;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// The kinds of so many texts that no plan belongs to, COMMIT and its like, are remembered.
+const TEXTS_MAX: usize = 16;
+/// Longer texts are not.
+const TEXT_MAX: usize = 128;
+/// Statements that log_slow_admin_statements is about.
+const ADMIN: [&str; 7] = [
+    "alter_table",
+    "analyze",
+    "check",
+    "create_index",
+    "drop_index",
+    "optimize",
+    "repair",
+];
+
+/// What a session knows of the statement that runs, and of the one that has just ended.
+#[derive(Default)]
+pub(super) struct Measured {
+    running: Running,
+    /// The text that is to be kept in the place of what the client sent: EXECUTE's.
+    text: Option<Arc<str>>,
+    /// The kind of the statement that runs, once it has a plan.
+    kind: Option<Arc<Kind>>,
+    /// Its command, as the counters name it.
+    command: Option<Counter>,
+    /// The statement that has ended, until its reply has left.
+    note: Option<Note>,
+    /// The kinds of texts without plans, in one database and one way to read them.
+    texts: (Arc<str>, Mode, FxHashMap<Arc<str>, Arc<Kind>>),
+}
+
+impl Session {
+    /// A statement begins.
+    pub(super) fn measure(&mut self, begun_us: u64) {
+        self.tell_ended(0);
+        let state = &mut self.state;
+        state.rows_sent = 0;
+        let measured = &mut self.measured;
+        measured.kind = None;
+        measured.command = None;
+        measured.text = None;
+        measured.running = Running {
+            begun_us,
+            clock_ns: state.instance.env().monotonic_nanos(),
+            locks_ns: state.owner.locks_ns(),
+            counts: Counts::of(state.counters()),
+        };
+    }
+
+    fn is_logged(&self) -> bool {
+        let state = &self.state;
+        let is_on = state.instance.query_logs.is_on(LogKind::General);
+        is_on && !state.internal && !state.settings().log_off
+    }
+
+    /// The general log gets a statement, without its passwords.
+    pub(super) fn log_text(&self, command: &str, statement: &[u8]) {
+        if self.is_logged() {
+            let text = shown_text(statement, self.state.settings().lexer);
+            self.log_command(command, &text);
+        }
+    }
+
+    /// The general log gets what the client says.
+    pub fn log_command(&self, command: &str, argument: &str) {
+        let state = &self.state;
+        let logs = &state.instance.query_logs;
+        if self.is_logged() {
+            let now = state.instance.env().wall_micros();
+            logs.general(&state.logged, now, command, argument);
+        }
+    }
+
+    /// The statement is one of this command.
+    pub(super) fn measure_command(&mut self, command: Option<Counter>) {
+        if self.measured.command.is_none() {
+            self.measured.command = command;
+        }
+    }
+
+    /// The statement runs this plan, which knows of which kind it is.
+    pub(super) fn measure_plan(&mut self, plan: &Plan, text: &Arc<str>) {
+        let state = &self.state;
+        if state.internal {
+            return;
+        }
+        let digest = plan.digest.get_or_init(|| {
+            let digests = &state.instance.digests;
+            digests.find(&state.database, text.as_bytes(), state.settings().lexer)
+        });
+        self.measured.kind = Some(state.entry.recent.lock().kind(digest));
+    }
+
+    /// EXECUTE and COM_STMT_EXECUTE: what is kept has the values in the places of the parameters. The
+    /// text is only made if somebody is to read it.
+    pub(super) fn measure_values(&mut self, text: &Arc<str>, params: &[Value]) {
+        let logs = &self.state.instance.query_logs;
+        if params.is_empty() || !LogKind::ALL.iter().any(|kind| logs.is_on(*kind)) {
+            return;
+        }
+        let mode = self.state.settings().lexer;
+        self.measured.text = Some(with_values(text, params, mode));
+    }
+
+    /// The text that the logs have for the statement that runs.
+    pub(super) fn measured_text(&self) -> Option<&Arc<str>> {
+        self.measured.text.as_ref()
+    }
+
+    /// The statement has ended, but for its reply.
+    pub(super) fn measure_end(&mut self, text: Option<Arc<str>>, error: Option<&SqlError>) {
+        let state = &self.state;
+        let Some(text) = text.filter(|_| !state.internal) else {
+            return;
+        };
+        let measured = &mut self.measured;
+        let kind = match measured.kind.take() {
+            Some(kind) => kind,
+            None => kind_of(&mut measured.texts, &self.state, &text),
+        };
+        let running = measured.running;
+        let clock = state.instance.env().monotonic_nanos();
+        let command = match (measured.command, error) {
+            (Some(command), _) => name_of(command),
+            (None, Some(error)) if error.code != SqlError::SYNTAX => first_word(&text),
+            (None, _) => "error",
+        };
+        let logs = &state.instance.query_logs;
+        let settings = state.settings();
+        let slow = logs.is_on(LogKind::Slow).then(|| Slow {
+            who: Arc::clone(&state.logged),
+            least_ns: settings.slow_ns,
+            examined_min: settings.slow_examined_min,
+            is_admin: ADMIN.contains(&command),
+        });
+        measured.note = Some(Note {
+            kind,
+            entry: Arc::clone(&state.entry),
+            logs: Arc::clone(logs),
+            slow,
+            before: running.counts,
+            ended: Ended {
+                text: measured.text.take().unwrap_or(text),
+                database: Arc::clone(&state.database),
+                command,
+                begun_us: running.begun_us,
+                timestamp: state.now_micros / 1_000_000,
+                took_ns: clock.saturating_sub(running.clock_ns),
+                locks_ns: state.owner.locks_ns().saturating_sub(running.locks_ns),
+                error: error.cloned(),
+                warnings: state.warnings.count(),
+                rows_sent: state.rows_sent,
+                rows_examined: 0,
+                rows_affected: u64::try_from(state.row_count).unwrap_or(0),
+                counts: Counts::default(),
+                last_insert_id: state.last_insert_id,
+                insert_id: state.insert_id,
+            },
+        });
+    }
+
+    /// The statement that has ended, for whoever holds its reply back.
+    pub fn take_note(&mut self) -> Option<Note> {
+        let counts = Counts::of(self.state.counters());
+        let mut note = self.measured.note.take()?;
+        note.count(&counts);
+        Some(note)
+    }
+
+    /// The reply has left: the statement is over.
+    pub fn tell_ended(&mut self, waited_ns: u64) {
+        if let Some(note) = self.take_note() {
+            note.finish(waited_ns);
+        }
+    }
+}
+
+/// The kind of a text that has no plan.
+fn kind_of(
+    texts: &mut (Arc<str>, Mode, FxHashMap<Arc<str>, Arc<Kind>>),
+    state: &crate::state::State,
+    text: &Arc<str>,
+) -> Arc<Kind> {
+    let mode = state.settings().lexer;
+    let (database, known_mode, known) = texts;
+    if !Arc::ptr_eq(database, &state.database) || *known_mode != mode {
+        known.clear();
+        database.clone_from(&state.database);
+        *known_mode = mode;
+    }
+    if let Some(kind) = known.get(text) {
+        return Arc::clone(kind);
+    }
+    let digests = &state.instance.digests;
+    let digest: Arc<Digest> = digests.find(&state.database, text.as_bytes(), mode);
+    let kind = state.entry.recent.lock().kind(&digest);
+    if text.len() <= TEXT_MAX {
+        if known.len() >= TEXTS_MAX {
+            known.clear();
+        }
+        known.insert(Arc::clone(text), Arc::clone(&kind));
+    }
+    kind
+}
+
+/// The command of a query that could not be compiled.
+fn first_word(text: &str) -> &'static str {
+    let text = text.as_bytes();
+    let word = Lexer::new(text, Mode::default()).next_token();
+    let all = ["insert", "update", "delete", "replace"];
+    let found = all.into_iter().find(|command| word.is_word(text, command));
+    match found {
+        Some(command) => command,
+        None if super::query::is_query(text) => "select",
+        None => "error",
+    }
+}
+
+/// What MySQL's events call the statements of a counter: `select` of Com_select.
+fn name_of(counter: Counter) -> &'static str {
+    let named = COUNTERS.get(counter as usize);
+    named
+        .and_then(|(_, name)| name.strip_prefix("Com_"))
+        .unwrap_or("error")
+}
+
+/// A statement with values in the places of its parameters.
+fn with_values(text: &str, params: &[Value], mode: Mode) -> Arc<str> {
+    let bytes = text.as_bytes();
+    let mut shown = Vec::with_capacity(bytes.len() + 16 * params.len());
+    let (mut kept, mut params) = (0, params.iter());
+    for token in Lexer::tokens(bytes, mode) {
+        if token.kind == TokenKind::Placeholder
+            && let Some(value) = params.next()
+        {
+            shown.extend_from_slice(bytes.get(kept..token.start).unwrap_or_default());
+            literal(value, &mut shown);
+            kept = token.end;
+        }
+    }
+    shown.extend_from_slice(bytes.get(kept..).unwrap_or_default());
+    Arc::from(String::from_utf8_lossy(&shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_stand_where_the_parameters_were() {
+        let values = [
+            Value::Int(1),
+            Value::Bytes(b"it's".to_vec()),
+            Value::Null,
+            Value::Bytes(vec![0xff, 0]),
+        ];
+        let shown = with_values("SELECT ?, '?', ? /* ? */, ?, ?", &values, Mode::default());
+        assert_eq!(&*shown, "SELECT 1, '?', 'it\\'s' /* ? */, NULL, 0xFF00");
+    }
+
+    #[test]
+    fn counters_name_commands() {
+        assert_eq!(name_of(Counter::ComSelect), "select");
+        assert_eq!(name_of(Counter::SortRows), "error");
+    }
+}
