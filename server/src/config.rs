@@ -169,6 +169,43 @@ settings! {
     skip_replica_start: Switch;
 }
 
+/// Puts a flag under the heading of what it is about, in `--help` and in the manual.
+pub fn under_heading(flag: clap::Arg) -> clap::Arg {
+    const HEADINGS: [(&str, &[&str]); 5] = [
+        ("Coordinator of global transactions", &["coordinator"]),
+        ("TLS of clients", &["ssl_", "tls_", "require_secure"]),
+        (
+            "Binary log and replication",
+            &[
+                "sync_binlog",
+                "max_binlog",
+                "binlog_",
+                "server_id",
+                "skip_replica",
+            ],
+        ),
+        ("Memory and locks", &["innodb_", "cohort_delta"]),
+        (
+            "Connections",
+            &[
+                "port",
+                "bind_",
+                "socket",
+                "max_conn",
+                "admin_",
+                "thread_pool",
+                "connect_",
+            ],
+        ),
+    ];
+    let name = flag.get_id().as_str();
+    let is_one = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    match HEADINGS.iter().find(|(_, starts)| is_one(starts)) {
+        Some((heading, _)) => flag.help_heading(*heading),
+        None => flag,
+    }
+}
+
 /// On or off, in the words that MySQL knows.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "toml::Value")]

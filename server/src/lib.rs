@@ -13,6 +13,7 @@ mod database;
 pub mod fuzz;
 mod import;
 mod lab;
+mod manual;
 mod pool;
 mod progress;
 mod replica;

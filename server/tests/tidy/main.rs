@@ -86,7 +86,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "tls",
             ],
             &["pool"],
-            &["config"],
+            &["config", "manual"],
             &["coordinate"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
