@@ -19,6 +19,7 @@ mod progress;
 mod replica;
 mod scrub;
 mod serve;
+mod supervisor;
 #[doc(hidden)]
 pub mod testing;
 mod tls;

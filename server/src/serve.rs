@@ -5,7 +5,7 @@ use crate::{
     connections::{self, Connections},
     coordinate,
     database::Database,
-    pool, replica, scrub, tls,
+    pool, replica, scrub, supervisor, tls,
 };
 use cohort_engine::{
     env::{Env, processors},
@@ -113,8 +113,10 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         where_tcp.ip(),
         where_tcp.port(),
     );
+    supervisor::ready(&format!("ready on {where_tcp} and {}", socket.display()));
 
     let signal = signals.forever().next();
+    supervisor::stopping();
     let hurry = move || {
         // A second signal: somebody is in a hurry. What was acknowledged is on disk.
         signals.forever().next();

@@ -86,7 +86,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "tls",
             ],
             &["pool"],
-            &["config", "manual"],
+            &["config", "manual", "supervisor"],
             &["coordinate"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
