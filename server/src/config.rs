@@ -249,7 +249,7 @@ fn from_file(path: &Path) -> Result<Settings, String> {
 }
 
 /// Reads TOML; dashes in names count as underscores, as they do in MySQL's option files.
-fn parse(text: &str) -> Result<Settings, String> {
+pub(crate) fn parse(text: &str) -> Result<Settings, String> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     let table: toml::Table = table
         .into_iter()

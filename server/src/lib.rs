@@ -14,6 +14,8 @@ pub mod fuzz;
 mod import;
 mod lab;
 mod manual;
+#[cfg(test)]
+mod packaging;
 mod pool;
 mod progress;
 mod replica;

@@ -286,7 +286,7 @@ fn port(set: Option<u16>, variable: &str) -> u16 {
     set.unwrap_or_else(|| default_number(variable) as u16)
 }
 
-fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
+pub(crate) fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
     match value {
         toml::Value::Integer(n) => Ok(Value::Int(n)),
         toml::Value::Float(x) => Ok(Value::Double(x)),
