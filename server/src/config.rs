@@ -266,7 +266,9 @@ pub(crate) fn parse(text: &str) -> Result<Settings, String> {
 }
 
 /// Takes `COHORT_…` as TOML values, or as strings where they are none.
-fn from_environment(vars: impl Iterator<Item = (String, String)>) -> Result<Settings, String> {
+pub(crate) fn from_environment(
+    vars: impl Iterator<Item = (String, String)>,
+) -> Result<Settings, String> {
     let mut table = toml::Table::new();
     for (key, text) in vars {
         let Some(name) = key.strip_prefix(PREFIX).map(str::to_ascii_lowercase) else {

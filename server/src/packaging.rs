@@ -130,3 +130,100 @@ fn a_server_takes_all_of_the_sample() {
     let wrong = config::parse("no_such_setting = 1").unwrap();
     assert!(start(&wrong).is_err_and(|error| error.contains("no_such_setting")));
 }
+
+/// The instructions of the Containerfile, each with what follows it, on one line.
+fn instructions() -> Vec<(String, String)> {
+    let file = read("packaging/Containerfile");
+    let lines = file.lines().filter(|line| !line.starts_with('#'));
+    let text = lines.collect::<Vec<_>>().join("\n").replace("\\\n", " ");
+    let split = |line: &str| {
+        let (word, rest) = line.split_once(' ').unwrap();
+        (word.to_owned(), rest.to_owned())
+    };
+    text.lines()
+        .filter(|line| !line.is_empty())
+        .map(split)
+        .collect()
+}
+
+#[test]
+fn the_image_is_made_of_what_is_there() {
+    let instructions = instructions();
+    let all = |wanted: &str| -> Vec<&str> {
+        let found = instructions.iter().filter(|(word, _)| word == wanted);
+        found.map(|(_, rest)| rest.as_str()).collect()
+    };
+    let mut copied = Vec::new();
+    for copy in all("COPY") {
+        let words = copy.split(' ').filter(|word| !word.starts_with("--"));
+        let words: Vec<_> = words.collect();
+        let [source, target] = words[..] else {
+            panic!("{copy}");
+        };
+        // What cargo build --release makes is not there before.
+        let is_built = source == "target/release/cohort";
+        assert!(is_built || repository().join(source).is_file(), "{source}");
+        copied.push(target);
+    }
+    let started: Vec<String> = serde_json::from_str(all("ENTRYPOINT")[0]).unwrap();
+    assert!(copied.contains(&started[0].as_str()), "{started:?}");
+    let made = all("RUN").join(" ");
+    let settings = all("ENV")[0].split(' ').map(|pair| {
+        let (name, path) = pair.split_once('=').unwrap();
+        let directory = if name == "COHORT_SOCKET" {
+            "/run/cohort"
+        } else {
+            path
+        };
+        assert!(
+            path.starts_with(directory) && made.contains(directory),
+            "{pair}"
+        );
+        (name.to_owned(), path.to_owned())
+    });
+    let settings = config::from_environment(settings).unwrap();
+    assert!(settings.variables.is_empty(), "{:?}", settings.variables);
+    let mut ports: Vec<u16> = all("EXPOSE")[0]
+        .split(' ')
+        .map(|port| port.parse().unwrap())
+        .collect();
+    for name in ["port", "coordinator_port", "coordinator_grpc_port"] {
+        let default: u16 = default_of_flag(name).unwrap().parse().unwrap();
+        ports.retain(|port| *port != default);
+    }
+    assert!(ports.is_empty(), "nobody listens on {ports:?}");
+    assert_eq!(all("USER"), ["cohort"]);
+    let known = [
+        "ARG",
+        "FROM",
+        "RUN",
+        "COPY",
+        "USER",
+        "WORKDIR",
+        "VOLUME",
+        "ENV",
+        "EXPOSE",
+        "STOPSIGNAL",
+        "ENTRYPOINT",
+        "CMD",
+    ];
+    for (word, _) in &instructions {
+        assert!(known.contains(&word.as_str()), "{word}");
+    }
+}
+
+#[test]
+fn the_unit_starts_the_server_as_the_settings_expect_it() {
+    let unit = read("packaging/cohort.service");
+    let settings = config::parse(&read("packaging/cohort.toml")).unwrap();
+    let one = |name: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name}"))
+    };
+    let program = one("ExecStart=/usr/bin/");
+    assert_eq!(program, "cohort serve --config /etc/cohort/cohort.toml");
+    let state = Path::new("/var/lib").join(one("StateDirectory="));
+    assert_eq!(settings.datadir.as_deref(), Some(state.as_path()));
+    let runtime = Path::new("/run").join(one("RuntimeDirectory="));
+    assert_eq!(settings.socket.unwrap().parent(), Some(runtime.as_path()));
+}
