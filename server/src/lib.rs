@@ -21,6 +21,8 @@ mod progress;
 mod replica;
 mod scrub;
 mod serve;
+#[cfg(test)]
+mod status_page;
 mod supervisor;
 #[doc(hidden)]
 pub mod testing;

@@ -91,7 +91,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
             &["binlog", "compact"],
-            &["cli", "packaging"],
+            &["cli", "packaging", "status_page"],
         ],
     ),
 ];
