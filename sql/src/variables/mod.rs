@@ -495,6 +495,8 @@ pub(crate) fn isolation(name: &str) -> Isolation {
 }
 
 #[cfg(test)]
+mod meanings;
+#[cfg(test)]
 mod page;
 
 #[cfg(test)]
