@@ -3,9 +3,9 @@
 use crate::{
     backup, binlog, check, compact,
     config::{self, Settings},
-    import, lab, serve,
+    import, lab, manual, serve,
 };
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cohort_coordinator as coordinator;
 use cohort_process::companion::accompany;
 use std::path::PathBuf;
@@ -15,7 +15,10 @@ use std::path::PathBuf;
 #[command(
     name = "cohort",
     version,
-    about = "A MySQL-compatible transactional database"
+    about = "A MySQL-compatible transactional database",
+    long_about = ABOUT,
+    after_help = FIRST_STEPS,
+    after_long_help = FIRST_STEPS
 )]
 struct Cli {
     #[command(subcommand)]
@@ -24,8 +27,18 @@ struct Cli {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Run the server.
-    #[command(after_long_help = EXAMPLES, after_help = EXAMPLES)]
+    /// Run the server, until SIGTERM or Ctrl-C.
+    ///
+    /// The data directory is made if it is not there, with one account, root@localhost, which has no
+    /// password. Clients connect over TCP and a Unix socket. The log for operators goes to standard
+    /// error; its line "ready on …" says that clients are let in, and systemd is told at the same time
+    /// (Type=notify). SIGTERM lets statements that run go on for ten seconds, ends the others, and
+    /// writes a checkpoint; a second one does not wait.
+    #[command(
+        mut_args(config::under_heading),
+        after_long_help = EXAMPLES,
+        after_help = EXAMPLES
+    )]
     Serve {
         /// TOML file of settings, under the names of the flags or of any system variable
         #[arg(long, value_name = "FILE", env = "COHORT_CONFIG")]
@@ -56,7 +69,24 @@ enum Command {
     /// Make measurements, of Cohort and of other servers.
     #[command(subcommand)]
     Lab(lab::Experiment),
+    /// Print the script with which a shell completes this command line.
+    Completions(manual::Completions),
+    /// Write the manual pages of this program.
+    Man(manual::Pages),
 }
+
+const ABOUT: &str = "\
+A MySQL-compatible transactional database. Any MySQL client connects to the server, \"cohort serve\".
+The other commands look after its data, copy it, or bring data from MySQL and MariaDB.";
+
+const FIRST_STEPS: &str = "\
+Examples:
+  cohort serve                            run the server, with its data in ./data
+  mysql -h127.0.0.1 -uroot                connect to it
+  cohort backup /backup/monday            copy all it has, while it runs
+  cohort import mysql://u@old:3306/ --to mysql://root@127.0.0.1:3306
+                                          bring another server's data over
+  cohort help serve                       all its settings; so for each command";
 
 const EXAMPLES: &str = "\
 Every flag can also stand in the file (port = 3307) and in the environment (COHORT_PORT=3307);
@@ -94,16 +124,67 @@ pub fn run() -> Result<(), String> {
         Command::Import(options) => import::run(&options),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
+        Command::Completions(shell) => manual::print_completions(Cli::command(), &shell),
+        Command::Man(pages) => manual::write_pages(Cli::command(), &pages),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+    use clap_complete::Shell;
 
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    /// A command and all below it that people are told of.
+    fn told(command: &clap::Command) -> Vec<&clap::Command> {
+        let below = command.get_subcommands().filter(|c| !c.is_hide_set());
+        std::iter::once(command)
+            .chain(below.flat_map(told))
+            .collect()
+    }
+
+    #[test]
+    fn every_command_and_flag_says_what_it_does() {
+        let program = Cli::command();
+        for command in told(&program) {
+            let name = command.get_name();
+            assert!(command.get_about().is_some(), "{name}");
+            for flag in command.get_arguments().filter(|flag| !flag.is_hide_set()) {
+                let is_there = flag.get_help().is_some() || flag.get_long_help().is_some();
+                assert!(is_there, "{name}: {}", flag.get_id());
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_page_and_is_completed() {
+        let directory = std::env::temp_dir().join(format!("cohort-man-{}", std::process::id()));
+        manual::write_pages(Cli::command(), &manual::Pages::to(&directory)).unwrap();
+        let mut program = Cli::command().disable_help_subcommand(true);
+        program.build();
+        let commands = told(&program);
+        assert!(commands.len() > 25, "{}", commands.len());
+        for command in &commands {
+            let name = command.get_display_name().unwrap_or("cohort");
+            let page = std::fs::read_to_string(directory.join(format!("{name}.1"))).unwrap();
+            for part in [".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"] {
+                assert!(page.contains(part), "{name}: {part}");
+            }
+        }
+        assert_eq!(
+            std::fs::read_dir(&directory).unwrap().count(),
+            commands.len()
+        );
+        std::fs::remove_dir_all(directory).unwrap();
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = String::from_utf8(manual::script(Cli::command(), shell)).unwrap();
+            for command in &commands {
+                assert!(script.contains(command.get_name()), "{shell}: {command}");
+            }
+        }
     }
 }

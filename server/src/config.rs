@@ -169,6 +169,43 @@ settings! {
     skip_replica_start: Switch;
 }
 
+/// Puts a flag under the heading of what it is about, in `--help` and in the manual.
+pub fn under_heading(flag: clap::Arg) -> clap::Arg {
+    const HEADINGS: [(&str, &[&str]); 5] = [
+        ("Coordinator of global transactions", &["coordinator"]),
+        ("TLS of clients", &["ssl_", "tls_", "require_secure"]),
+        (
+            "Binary log and replication",
+            &[
+                "sync_binlog",
+                "max_binlog",
+                "binlog_",
+                "server_id",
+                "skip_replica",
+            ],
+        ),
+        ("Memory and locks", &["innodb_", "cohort_delta"]),
+        (
+            "Connections",
+            &[
+                "port",
+                "bind_",
+                "socket",
+                "max_conn",
+                "admin_",
+                "thread_pool",
+                "connect_",
+            ],
+        ),
+    ];
+    let name = flag.get_id().as_str();
+    let is_one = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    match HEADINGS.iter().find(|(_, starts)| is_one(starts)) {
+        Some((heading, _)) => flag.help_heading(*heading),
+        None => flag,
+    }
+}
+
 /// On or off, in the words that MySQL knows.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "toml::Value")]
@@ -212,7 +249,7 @@ fn from_file(path: &Path) -> Result<Settings, String> {
 }
 
 /// Reads TOML; dashes in names count as underscores, as they do in MySQL's option files.
-fn parse(text: &str) -> Result<Settings, String> {
+pub(crate) fn parse(text: &str) -> Result<Settings, String> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     let table: toml::Table = table
         .into_iter()
@@ -229,7 +266,9 @@ fn parse(text: &str) -> Result<Settings, String> {
 }
 
 /// Takes `COHORT_…` as TOML values, or as strings where they are none.
-fn from_environment(vars: impl Iterator<Item = (String, String)>) -> Result<Settings, String> {
+pub(crate) fn from_environment(
+    vars: impl Iterator<Item = (String, String)>,
+) -> Result<Settings, String> {
     let mut table = toml::Table::new();
     for (key, text) in vars {
         let Some(name) = key.strip_prefix(PREFIX).map(str::to_ascii_lowercase) else {

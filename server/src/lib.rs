@@ -13,11 +13,17 @@ mod database;
 pub mod fuzz;
 mod import;
 mod lab;
+mod manual;
+#[cfg(test)]
+mod packaging;
 mod pool;
 mod progress;
 mod replica;
 mod scrub;
 mod serve;
+#[cfg(test)]
+mod status_page;
+mod supervisor;
 #[doc(hidden)]
 pub mod testing;
 mod tls;

@@ -5,7 +5,7 @@ use crate::{
     connections::{self, Connections},
     coordinate,
     database::Database,
-    pool, replica, scrub, tls,
+    pool, replica, scrub, supervisor, tls,
 };
 use cohort_engine::{
     env::{Env, processors},
@@ -113,8 +113,10 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         where_tcp.ip(),
         where_tcp.port(),
     );
+    supervisor::ready(&format!("ready on {where_tcp} and {}", socket.display()));
 
     let signal = signals.forever().next();
+    supervisor::stopping();
     let hurry = move || {
         // A second signal: somebody is in a hurry. What was acknowledged is on disk.
         signals.forever().next();
@@ -289,7 +291,7 @@ fn port(set: Option<u16>, variable: &str) -> u16 {
     set.unwrap_or_else(|| default_number(variable) as u16)
 }
 
-fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
+pub(crate) fn toml_value(name: &str, value: toml::Value) -> Result<Value, String> {
     match value {
         toml::Value::Integer(n) => Ok(Value::Int(n)),
         toml::Value::Float(x) => Ok(Value::Double(x)),

@@ -86,12 +86,12 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "tls",
             ],
             &["pool"],
-            &["config"],
+            &["config", "manual", "supervisor"],
             &["coordinate"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
             &["binlog", "compact"],
-            &["cli"],
+            &["cli", "packaging", "status_page"],
         ],
     ),
 ];
@@ -250,7 +250,14 @@ fn paths(page: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The other folders that paths in the documents begin with.
-const FOLDERS: [&str; 5] = ["applications", "bench", "differ", "docs", "examples"];
+const FOLDERS: [&str; 6] = [
+    "applications",
+    "bench",
+    "differ",
+    "docs",
+    "examples",
+    "packaging",
+];
 
 /// Whether a path of the documents is there, with or without `src` and the ending.
 fn exists(path: &str) -> bool {

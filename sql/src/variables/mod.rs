@@ -509,6 +509,8 @@ pub(crate) fn isolation(name: &str) -> Isolation {
 }
 
 #[cfg(test)]
+mod meanings;
+#[cfg(test)]
 mod page;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! docs/variables.md, which is made of the tables of variables and modes.
+//! docs/variables.md, which is made of the tables of variables, of their meanings, and of modes.
 //!
 //! `VARIABLES=write cargo test -p cohort-sql page` writes it.
 
-use super::{Access, Effect, all, sql_mode};
+use super::{Access, Effect, Variable, all, meanings::MEANINGS, sql_mode};
 use std::{
     fmt::Write,
     fs,
@@ -12,10 +12,11 @@ use std::{
 const HEAD: &str = "\
 # Variables and modes
 
-<!-- Made of sql/src/variables/table.rs and sql_mode.rs: VARIABLES=write cargo test -p cohort-sql page -->
+<!-- Made of sql/src/variables/table.rs, meanings.rs and sql_mode.rs: VARIABLES=write cargo test -p cohort-sql page -->
 
 What can be set is obeyed, or changes nothing that a client could tell. What is not done is refused:
-SET, and a settings file, accept only the value that the variable has.
+SET, and a settings file, accept only the value that the variable has. \"MySQL: \" begins what a variable
+is for there, and cannot be for here; those that change nothing have no such line.
 
 ";
 
@@ -31,8 +32,13 @@ fn told(effect: Effect) -> String {
     }
 }
 
+fn meaning(variable: &Variable) -> Option<&'static str> {
+    let at = MEANINGS.binary_search_by_key(&variable.name, |(name, _)| name);
+    at.ok().map(|at| MEANINGS[at].1)
+}
+
 fn page() -> String {
-    let mut page = format!("{HEAD}| Variable | Default | |\n|---|---|---|\n");
+    let mut page = format!("{HEAD}| Variable | Default | What for | |\n|---|---|---|---|\n");
     for variable in all() {
         let told = match variable.access {
             Access::Dynamic(effect) | Access::ComputedDynamic(effect) => told(effect),
@@ -45,7 +51,8 @@ fn page() -> String {
         } else {
             default
         };
-        let _ = writeln!(page, "| {} | {default} | {told} |", variable.name);
+        let what = meaning(&variable).unwrap_or_default();
+        let _ = writeln!(page, "| {} | {default} | {what} | {told} |", variable.name);
     }
     page += "\n| Mode of sql_mode | |\n|---|---|\n";
     for (name, effect) in sql_mode::EFFECTS {
@@ -74,6 +81,29 @@ fn what_is_said_to_show_or_obey_a_variable_names_it() {
             .contains(&name.to_ascii_lowercase());
         assert!(names, "{file} says nothing of {name}");
     }
+}
+
+#[test]
+fn every_variable_that_changes_anything_has_a_meaning() {
+    let names: Vec<_> = MEANINGS.iter().map(|(name, _)| *name).collect();
+    assert!(names.is_sorted(), "meanings.rs is ordered by name");
+    let (without, with): (Vec<_>, Vec<_>) = all().partition(|variable| {
+        let nothing = |effect| matches!(effect, Effect::Nothing(_));
+        matches!(variable.access, Access::Dynamic(e) | Access::ComputedDynamic(e) if nothing(e))
+    });
+    let missing = with.iter().filter(|variable| meaning(variable).is_none());
+    let missing: Vec<_> = missing.map(|variable| variable.name).collect();
+    assert!(
+        missing.is_empty(),
+        "meanings.rs says nothing of {missing:?}"
+    );
+    let idle: Vec<_> = without.iter().map(|variable| variable.name).collect();
+    let needless = |name: &&str| idle.contains(name) || super::find(name).is_err();
+    let needless: Vec<_> = names.into_iter().filter(needless).collect();
+    assert!(
+        needless.is_empty(),
+        "meanings.rs needs not say what {needless:?} is for"
+    );
 }
 
 #[test]
