@@ -102,7 +102,7 @@ fn first_sums(stats: &Stats) -> Vec<Value> {
 /// From SUM_CREATED_TMP_DISK_TABLES to SUM_SORT_SCAN; `None` stands for what there is not here.
 const COUNTS: [Option<Counter>; 11] = [
     Some(Counter::CreatedTmpDiskTables),
-    Some(Counter::CreatedTmpTables),
+    None,
     Some(Counter::SelectFullJoin),
     None,
     Some(Counter::SelectRange),

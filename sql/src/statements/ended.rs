@@ -7,7 +7,7 @@ use crate::{
 use std::sync::Arc;
 
 /// The counters of a session whose growth during a statement is the statement's.
-pub const COUNTED: [Counter; 20] = [
+pub const COUNTED: [Counter; 18] = [
     Counter::BytesReceived,
     Counter::BytesSent,
     Counter::HandlerReadFirst,
@@ -15,14 +15,12 @@ pub const COUNTED: [Counter; 20] = [
     Counter::HandlerReadKey,
     Counter::HandlerReadNext,
     Counter::HandlerReadPrev,
-    Counter::HandlerReadRnd,
     Counter::HandlerReadRndNext,
     Counter::SortMergePasses,
     Counter::SortRange,
     Counter::SortRows,
     Counter::SortScan,
     Counter::CreatedTmpDiskTables,
-    Counter::CreatedTmpTables,
     Counter::SelectFullJoin,
     Counter::SelectRange,
     Counter::SelectScan,

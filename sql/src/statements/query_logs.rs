@@ -116,25 +116,28 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// What log_slow_extra adds, in MySQL's order.
-const EXTRA: [(&str, Counter); 17] = [
-    ("Bytes_received", Counter::BytesReceived),
-    ("Bytes_sent", Counter::BytesSent),
-    ("Read_first", Counter::HandlerReadFirst),
-    ("Read_last", Counter::HandlerReadLast),
-    ("Read_key", Counter::HandlerReadKey),
-    ("Read_next", Counter::HandlerReadNext),
-    ("Read_prev", Counter::HandlerReadPrev),
-    ("Read_rnd", Counter::HandlerReadRnd),
-    ("Read_rnd_next", Counter::HandlerReadRndNext),
-    ("Sort_merge_passes", Counter::SortMergePasses),
-    ("Sort_range_count", Counter::SortRange),
-    ("Sort_rows", Counter::SortRows),
-    ("Sort_scan_count", Counter::SortScan),
-    ("Created_tmp_disk_tables", Counter::CreatedTmpDiskTables),
-    ("Created_tmp_tables", Counter::CreatedTmpTables),
-    ("Full_join", Counter::SelectFullJoin),
-    ("Full_scan", Counter::SelectScan),
+/// What log_slow_extra adds, in MySQL's order. `None`: what there is not here.
+const EXTRA: [(&str, Option<Counter>); 17] = [
+    ("Bytes_received", Some(Counter::BytesReceived)),
+    ("Bytes_sent", Some(Counter::BytesSent)),
+    ("Read_first", Some(Counter::HandlerReadFirst)),
+    ("Read_last", Some(Counter::HandlerReadLast)),
+    ("Read_key", Some(Counter::HandlerReadKey)),
+    ("Read_next", Some(Counter::HandlerReadNext)),
+    ("Read_prev", Some(Counter::HandlerReadPrev)),
+    ("Read_rnd", None),
+    ("Read_rnd_next", Some(Counter::HandlerReadRndNext)),
+    ("Sort_merge_passes", Some(Counter::SortMergePasses)),
+    ("Sort_range_count", Some(Counter::SortRange)),
+    ("Sort_rows", Some(Counter::SortRows)),
+    ("Sort_scan_count", Some(Counter::SortScan)),
+    (
+        "Created_tmp_disk_tables",
+        Some(Counter::CreatedTmpDiskTables),
+    ),
+    ("Created_tmp_tables", None),
+    ("Full_join", Some(Counter::SelectFullJoin)),
+    ("Full_scan", Some(Counter::SelectScan)),
 ];
 
 /// An entry of the slow log.
@@ -159,7 +162,8 @@ pub(super) fn slow_entry(who: &Who, ended: &Ended, extra: bool, killed: bool) ->
         let killed = u8::from(killed);
         let _ = write!(out, " Thread_id: {} Errno: {code} Killed: {killed}", who.id);
         for (name, counter) in EXTRA {
-            let _ = write!(out, " {name}: {}", ended.counts.get(counter));
+            let count = counter.map_or(0, |counter| ended.counts.get(counter));
+            let _ = write!(out, " {name}: {count}");
         }
         out.push_str(" Start: ");
         put_time(ended.begun_us, &mut out);
