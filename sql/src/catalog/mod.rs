@@ -6,12 +6,14 @@ mod advice;
 mod definitions;
 mod mariadb;
 mod objects;
+mod performance_columns;
 mod pool;
 mod replication;
 mod server;
-mod statement_columns;
 mod statements;
 pub(crate) mod status;
+mod sys;
+mod usage;
 mod views;
 
 pub(crate) use objects::{
@@ -25,9 +27,10 @@ use cohort_engine::types::{
     Collation, Column, ColumnType, Table, TableId, Value, schema::DefaultValue,
 };
 use definitions as def;
-use statement_columns as columns_of;
+use performance_columns as columns_of;
 pub(crate) use statements::truncate;
 use std::sync::{Arc, LazyLock};
+pub(crate) use sys::find_view;
 
 /// The rows of a virtual table.
 pub type Rows = Vec<Vec<Value>>;
@@ -448,6 +451,97 @@ const ENTRIES: &[Entry] = &[
         statements::threads,
     ),
     (PERFORMANCE, "users", columns_of::USERS, statements::users),
+    (INFORMATION, "INNODB_CMP", columns_of::INNODB_CMP, nothing),
+    (
+        INFORMATION,
+        "INNODB_CMPMEM",
+        columns_of::INNODB_CMPMEM,
+        nothing,
+    ),
+    (
+        INFORMATION,
+        "INNODB_CMPMEM_RESET",
+        columns_of::INNODB_CMPMEM_RESET,
+        nothing,
+    ),
+    (
+        INFORMATION,
+        "INNODB_CMP_PER_INDEX",
+        columns_of::INNODB_CMP_PER_INDEX,
+        nothing,
+    ),
+    (
+        INFORMATION,
+        "INNODB_CMP_RESET",
+        columns_of::INNODB_CMP_RESET,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "events_errors_summary_global_by_error",
+        columns_of::EVENTS_ERRORS_SUMMARY_GLOBAL_BY_ERROR,
+        usage::errors,
+    ),
+    (
+        PERFORMANCE,
+        "events_waits_summary_global_by_event_name",
+        columns_of::EVENTS_WAITS_SUMMARY_GLOBAL_BY_EVENT_NAME,
+        usage::waits,
+    ),
+    (
+        PERFORMANCE,
+        "file_instances",
+        columns_of::FILE_INSTANCES,
+        usage::files,
+    ),
+    (
+        PERFORMANCE,
+        "file_summary_by_event_name",
+        columns_of::FILE_SUMMARY_BY_EVENT_NAME,
+        usage::files_by_event,
+    ),
+    (
+        PERFORMANCE,
+        "memory_summary_global_by_event_name",
+        columns_of::MEMORY_SUMMARY_GLOBAL_BY_EVENT_NAME,
+        nothing,
+    ),
+    (
+        PERFORMANCE,
+        "setup_actors",
+        columns_of::SETUP_ACTORS,
+        usage::actors,
+    ),
+    (
+        PERFORMANCE,
+        "setup_consumers",
+        columns_of::SETUP_CONSUMERS,
+        usage::consumers,
+    ),
+    (
+        PERFORMANCE,
+        "setup_objects",
+        columns_of::SETUP_OBJECTS,
+        usage::objects,
+    ),
+    (
+        PERFORMANCE,
+        "table_io_waits_summary_by_index_usage",
+        columns_of::TABLE_IO_WAITS_SUMMARY_BY_INDEX_USAGE,
+        usage::indexes,
+    ),
+    (
+        PERFORMANCE,
+        "table_io_waits_summary_by_table",
+        columns_of::TABLE_IO_WAITS_SUMMARY_BY_TABLE,
+        usage::tables,
+    ),
+    (
+        PERFORMANCE,
+        "table_lock_waits_summary_by_table",
+        columns_of::TABLE_LOCK_WAITS_SUMMARY_BY_TABLE,
+        nothing,
+    ),
     (
         PERFORMANCE,
         "data_locks",
@@ -458,7 +552,7 @@ const ENTRIES: &[Entry] = &[
         PERFORMANCE,
         "data_lock_waits",
         def::PS_DATA_LOCK_WAITS,
-        nothing,
+        server::data_lock_waits,
     ),
     (
         PERFORMANCE,

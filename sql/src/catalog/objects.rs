@@ -60,8 +60,10 @@ pub(crate) fn tables_and_views(
     let dictionary = session.instance.engine.dictionary();
     for view in super::visible_views(session, &dictionary) {
         if wanted(&view.database) {
-            let table = super::views::table_or_error(session, view);
-            all.push((Arc::new(table), TableKind::View));
+            let known = super::sys::table_of(session, view);
+            let table =
+                known.unwrap_or_else(|| Arc::new(super::views::table_or_error(session, view)));
+            all.push((table, TableKind::View));
         }
     }
     all.retain(|(table, _)| wanted(&table.database));

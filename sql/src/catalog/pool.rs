@@ -85,6 +85,16 @@ pub(super) fn waits(session: &State) -> Rows {
     classes(session).iter().map(row).collect()
 }
 
+/// How often and how long each class was waited for: the name, the count, the sum and the longest, in
+/// microseconds.
+pub(super) fn wait_sums(session: &State) -> Vec<(&'static str, u64, u64, u64)> {
+    let sums = |class: &WaitClass| {
+        let count = class.buckets.iter().sum();
+        (class.name, count, class.sum_micros, class.max_micros)
+    };
+    classes(session).iter().map(sums).collect()
+}
+
 /// One row for each bucket that is not empty.
 pub(super) fn histogram(session: &State) -> Rows {
     let mut rows = Rows::new();

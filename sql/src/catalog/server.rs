@@ -9,11 +9,11 @@ use crate::{
 };
 use cohort_engine::{
     env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},
-    txn::{LockKind, LockMode, LockScope, LockWait, WaitFor},
+    txn::{LockInfo, LockKind, LockMode, LockScope, LockWait, WaitFor},
     types::{Charset, Collation, DateTime, Table, TreeId, Value},
 };
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 pub(super) fn character_sets(_: &State) -> Rows {
     let mut all = Charset::ALL.to_vec();
@@ -236,17 +236,26 @@ pub(super) fn transactions(session: &State) -> Rows {
     let engine = &session.instance.engine;
     let (locks, waits) = (engine.locks(), engine.lock_waits());
     let row = |info: cohort_engine::txn::TransactionInfo| {
-        let waiting = waits.iter().any(|wait| wait.session == info.session);
+        let waiting = waits.iter().find(|wait| wait.session == info.session);
+        let now = engine.env().wall_micros();
+        let since = waiting.map(|wait| {
+            let waited = u64::try_from(wait.waited.as_micros()).unwrap_or(0);
+            moment(session, now.saturating_sub(waited))
+        });
         let held = locks
             .iter()
             .filter(|lock| lock.session == info.session && lock.granted);
         let held = held.count() as u64;
         vec![
             number(info.transaction),
-            text(if waiting { "LOCK WAIT" } else { "RUNNING" }),
+            text(if waiting.is_some() {
+                "LOCK WAIT"
+            } else {
+                "RUNNING"
+            }),
             moment(session, info.since_us),
             Value::Null,
-            Value::Null,
+            since.unwrap_or_default(),
             number(held + info.changes),
             number(info.session),
             if info.statement.is_empty() {
@@ -302,6 +311,75 @@ pub(super) fn xa_prepared(session: &State) -> Rows {
     engine.prepared().into_iter().map(row).collect()
 }
 
+/// ENGINE_LOCK_ID: the transaction, and on what its lock is.
+fn lock_id(lock: &LockInfo) -> String {
+    // MySQL has room for so many characters.
+    const LENGTH_MAX: usize = 128;
+    let place = match &lock.kind {
+        LockKind::Row { mode, key } => format!("{mode:?}:{}", hexadecimal(key)),
+        LockKind::Range { low, high } => {
+            let high = high.as_deref().map_or("end".to_string(), hexadecimal);
+            format!("{}..{high}", hexadecimal(low))
+        }
+        LockKind::Insert { key } => format!("insert:{}", hexadecimal(key)),
+    };
+    let id = format!("{}:{}:{place}", lock.transaction, lock.tree);
+    id.chars().take(LENGTH_MAX).collect()
+}
+
+/// Whether a lock that is held stands in the way of one that is waited for.
+fn stands_in_the_way(held: &LockInfo, wanted: &LockInfo) -> bool {
+    let key = |lock: &LockInfo| match &lock.kind {
+        LockKind::Row { key, .. } | LockKind::Insert { key } => Some(key.clone()),
+        LockKind::Range { .. } => None,
+    };
+    let Some(wanted_key) = key(wanted) else {
+        return held.tree == wanted.tree;
+    };
+    held.tree == wanted.tree
+        && match &held.kind {
+            LockKind::Range { low, high } => {
+                *low <= wanted_key && high.as_ref().is_none_or(|high| wanted_key < *high)
+            }
+            LockKind::Row { key, .. } | LockKind::Insert { key } => *key == wanted_key,
+        }
+}
+
+/// Which lock waits for which: a row for each that must go first.
+pub(super) fn data_lock_waits(session: &State) -> Rows {
+    let engine = &session.instance.engine;
+    let locks = engine.locks();
+    let mut rows = Rows::new();
+    for wait in engine.lock_waits() {
+        let mut requests = locks.iter();
+        let Some(wanted) = requests.find(|lock| lock.session == wait.session && !lock.granted)
+        else {
+            continue;
+        };
+        for blocker in wait.blockers {
+            let of_blocker = |lock: &&LockInfo| lock.session == blocker && lock.transaction > 0;
+            let mut candidates = locks.iter().filter(of_blocker);
+            let Some(held) = candidates.find(|held| stands_in_the_way(held, wanted)) else {
+                continue;
+            };
+            rows.push(vec![
+                text("INNODB"),
+                text(lock_id(wanted)),
+                number(wanted.transaction),
+                number(wanted.session),
+                Value::Null,
+                number(0),
+                text(lock_id(held)),
+                number(held.transaction),
+                number(held.session),
+                Value::Null,
+                number(0),
+            ]);
+        }
+    }
+    rows
+}
+
 pub(super) fn data_locks(session: &State) -> Rows {
     let dictionary = session.instance.engine.dictionary();
     let all = dictionary
@@ -321,7 +399,7 @@ pub(super) fn data_locks(session: &State) -> Rows {
         (Value::Null, Value::Null, Value::Null)
     };
     let mut rows = Rows::new();
-    for (position, lock) in session.instance.engine.locks().into_iter().enumerate() {
+    for lock in session.instance.engine.locks() {
         let (database, table, index) = place(lock.tree);
         let (mode, data) = match &lock.kind {
             LockKind::Row {
@@ -340,7 +418,7 @@ pub(super) fn data_locks(session: &State) -> Rows {
         };
         rows.push(vec![
             text("INNODB"),
-            text(format!("{}:{position}", lock.transaction)),
+            text(lock_id(&lock)),
             number(lock.transaction),
             number(lock.session),
             Value::Null,
@@ -361,7 +439,7 @@ pub(super) fn data_locks(session: &State) -> Rows {
 
 /// Count and times of one kind of call; times in picoseconds, as everywhere in
 /// performance_schema.
-fn timers(row: &mut Vec<Value>, stats: &OperationStats) {
+pub(super) fn timers(row: &mut Vec<Value>, stats: &OperationStats) {
     let average = stats.nanos_sum.checked_div(stats.count).unwrap_or(0);
     row.push(number(stats.count));
     for nanos in [stats.nanos_sum, stats.nanos_min, average, stats.nanos_max] {
@@ -370,7 +448,7 @@ fn timers(row: &mut Vec<Value>, stats: &OperationStats) {
 }
 
 /// Both kinds of calls together.
-fn together(one: &OperationStats, other: &OperationStats) -> OperationStats {
+pub(super) fn together(one: &OperationStats, other: &OperationStats) -> OperationStats {
     let least = [one, other]
         .iter()
         .filter(|s| s.count > 0)
@@ -385,19 +463,23 @@ fn together(one: &OperationStats, other: &OperationStats) -> OperationStats {
     }
 }
 
+/// What MySQL calls the calls of a file.
+pub(super) fn file_event(path: &Path) -> &'static str {
+    let base = path.file_name().unwrap_or_default().to_string_lossy();
+    match &*base {
+        "binlog.index" | "binlog.index.tmp" => "wait/io/file/sql/binlog_index",
+        base if base.starts_with("binlog.") => "wait/io/file/sql/binlog",
+        base if base.ends_with(".log") => "wait/io/file/sql/query_log",
+        base if base.ends_with(".jsonl") => "wait/io/file/csv/data",
+        _ => "wait/io/file/innodb/innodb_data_file",
+    }
+}
+
 pub(super) fn file_summary(session: &State) -> Rows {
     let mut rows = Rows::new();
     for (position, file) in session.instance.env().file_stats().iter().enumerate() {
         let name = file.path.to_string_lossy();
-        let base = file
-            .path
-            .file_name()
-            .map_or(String::new(), |n| n.to_string_lossy().into());
-        let event = match base.as_str() {
-            "binlog.index" | "binlog.index.tmp" => "wait/io/file/sql/binlog_index",
-            base if base.starts_with("binlog.") => "wait/io/file/sql/binlog",
-            _ => "wait/io/file/innodb/innodb_data_file",
-        };
+        let event = file_event(&file.path);
         let misc = together(&file.fsync, &file.other);
         let all = together(&together(&file.read, &file.write), &misc);
         let mut row = vec![text(name), text(event), number(position as u64 + 1)];

@@ -19,9 +19,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Picoseconds of a nanosecond.
 const PS: u64 = 1000;
-/// MySQL numbers threads beginning with the server's own; a client's thread is that much ahead of its
-/// connection, so that nobody takes one for the other.
-const THREADS_BEFORE: u64 = 48;
 
 fn ps(ns: u64) -> Value {
     number(ns.saturating_mul(PS))
@@ -42,9 +39,9 @@ fn or_null(value: &str) -> Value {
     }
 }
 
-/// The number of a connection's thread.
+/// THREAD_ID: the number of the connection, as in `data_locks`. (MySQL numbers threads apart.)
 fn thread(id: u64) -> Value {
-    number(id + THREADS_BEFORE)
+    number(id)
 }
 
 /// `statement/sql/select`.
@@ -525,6 +522,13 @@ pub(crate) fn truncate(session: &State, database: &str, name: &str) -> bool {
         }
         ("performance_schema", "events_statements_current" | "events_statements_history") => {
             of_sessions(&Recent::reset_history);
+        }
+        (
+            "performance_schema",
+            "table_io_waits_summary_by_index_usage" | "table_io_waits_summary_by_table",
+        ) => instance.sessions.forget_tables(),
+        ("performance_schema", "events_errors_summary_global_by_error") => {
+            instance.sessions.errors.reset();
         }
         ("performance_schema", "accounts" | "users" | "hosts") => {
             instance.sessions.forget_places();

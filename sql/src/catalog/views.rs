@@ -21,6 +21,7 @@ pub(crate) fn visible<'d>(session: &State, dictionary: &'d Dictionary) -> Vec<&'
     let databases = dictionary.databases();
     databases
         .flat_map(|database| dictionary.views(&database.name))
+        .chain(super::sys::views())
         .filter(|view| session.rights.sees_table(&view.database, &view.name))
         .collect()
 }

@@ -68,6 +68,9 @@ pub(super) fn insert_row(
             return Ok(duplicate);
         }
         context.handler.write += 1;
+        context
+            .io
+            .count((table.id, None), |counts| counts.inserted += 1);
         Ok(Changed::Done)
     })
 }
@@ -89,6 +92,9 @@ pub(super) fn update_row(
         }
         foreign_key::check_parents(table, Some(before), after, context)?;
         context.handler.update += 1;
+        context
+            .io
+            .count((table.id, None), |counts| counts.updated += 1);
         Ok(Changed::Done)
     })
 }
@@ -106,6 +112,9 @@ pub(super) fn delete_row(
         foreign_key::before_delete(table, (key, image), by, context)?;
         context.txn.delete(table, key, image)?;
         context.handler.delete += 1;
+        context
+            .io
+            .count((table.id, None), |counts| counts.deleted += 1);
         Ok(Changed::Done)
     })
 }

@@ -269,6 +269,9 @@ fn delete_child(
     above.check_depth()?;
     context.txn.delete(child, key, image)?;
     context.handler.delete += 1;
+    context
+        .io
+        .count((child.id, None), |counts| counts.deleted += 1);
     let Some(relations) = context.relations_of(child) else {
         return Ok(());
     };
@@ -390,6 +393,9 @@ fn update_child(
         Err(error) => return Err(error.into()),
     }
     context.handler.update += 1;
+    context
+        .io
+        .count((child.id, None), |counts| counts.updated += 1);
     let Some(relations) = context.relations_of(child) else {
         return Ok(());
     };

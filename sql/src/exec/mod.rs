@@ -45,6 +45,7 @@ use crate::{
     expr::{EvalContext, eval, for_variable},
     output::Output,
     plan::{Body, Demands, Insert, Plan, Query, Relations, TableRelations, TableUse},
+    statements::TableIo,
 };
 use cohort_engine::{
     invariant::Broken,
@@ -129,6 +130,8 @@ pub struct ExecContext<'a> {
     pub insert_id: u64,
     /// auto_increment_increment and auto_increment_offset.
     pub auto_increment: Spacing,
+    /// What it does to the rows of tables.
+    pub io: &'a TableIo,
     /// The foreign keys that it meets; `None`: foreign_key_checks is off.
     pub relations: Option<&'a Relations>,
     /// What the tables whose rows it changes demand of them.
@@ -271,6 +274,7 @@ impl<'a> ExecContext<'a> {
             select_limit: self.select_limit,
             insert_id: self.insert_id,
             auto_increment: self.auto_increment,
+            io: self.io,
             relations: self.relations,
             demands: self.demands,
             ignore: self.ignore,

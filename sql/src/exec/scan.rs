@@ -13,6 +13,7 @@ use crate::{
     error::SqlError,
     expr::{Expr, eval, hash_key, infer},
     plan::{Access, Input, Source, index_of},
+    statements::Used,
 };
 use cohort_engine::{
     invariant::broken,
@@ -428,6 +429,8 @@ impl<'b> Reader<'b> {
         let flow = match found {
             Ok(true) => {
                 context.handler.examined += 1;
+                let used = self.used();
+                context.io.count(used, |counts| counts.fetched += 1);
                 self.row(run, context, key, image, pass)?
             }
             Ok(false) => {
@@ -535,6 +538,36 @@ impl<'b> Reader<'b> {
         range: KeyRange,
         pass: &mut Passed<'_, 'b>,
         count: impl Fn(&mut super::Handler, bool),
+    ) -> Flowing {
+        let whole = !self.by_index && range.low.is_empty() && range.high.is_none();
+        let mut rows = 0;
+        let flow = self.each_of(run, context, tree, range, pass, |handler, reverse| {
+            rows += 1;
+            count(handler, reverse);
+        });
+        if rows > 0 {
+            context.io.count(self.used(), |counts| match whole {
+                true => counts.scanned += rows,
+                false => counts.fetched += rows,
+            });
+        }
+        flow
+    }
+
+    /// The table and the index that it is read by.
+    fn used(&self) -> Used {
+        let index = self.access.index.and_then(|at| u16::try_from(at).ok());
+        (self.table.id, index)
+    }
+
+    fn each_of(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        tree: TreeId,
+        range: KeyRange,
+        pass: &mut Passed<'_, 'b>,
+        mut count: impl FnMut(&mut super::Handler, bool),
     ) -> Flowing {
         let reverse = self.access.reverse;
         let mut scan = context.txn.scan(tree, range, reverse, self.scan);

@@ -11,6 +11,7 @@ use super::{
     walk::conjuncts,
 };
 use crate::{
+    catalog,
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, comparison_collation, infer},
     output::ColumnMeta,
@@ -650,8 +651,7 @@ impl Planner<'_> {
             self.note_table(name, table.full_name());
             return Ok(Relation::Table(LeafInput::Virtual(table)));
         }
-        if let Some(view) = self.context.dictionary.view(database, table) {
-            let view = Arc::clone(view);
+        if let Some(view) = catalog::find_view(self.context.dictionary, database, table) {
             self.note_table(name, (&view.database, &view.name));
             return Ok(Relation::View(view));
         }

@@ -24,6 +24,7 @@ use super::{
     walk,
 };
 use crate::{
+    catalog,
     error::SqlError,
     expr::{Expr, SqlMode, is_repeatable},
     lexer::Mode,
@@ -64,7 +65,7 @@ impl Planner<'_> {
         let dictionary = self.context.dictionary;
         match dictionary.table(database, view) {
             Some(_) => None,
-            None => dictionary.view(database, view).cloned(),
+            None => catalog::find_view(dictionary, database, view),
         }
     }
 

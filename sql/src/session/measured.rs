@@ -124,6 +124,9 @@ impl Session {
     /// The statement has ended, but for its reply.
     pub(super) fn measure_end(&mut self, text: Option<Arc<str>>, error: Option<&SqlError>) {
         let state = &self.state;
+        if !state.io.is_empty() {
+            state.entry.recent.lock().note_tables(&state.io);
+        }
         let Some(text) = text.filter(|_| !state.internal) else {
             return;
         };

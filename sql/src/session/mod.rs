@@ -46,6 +46,7 @@ use crate::{
     rights::Rights,
     show::{self, Shown},
     state::{Attributes, Encryption, Entry, GtidNext},
+    statements::TableIo,
     status::Counter,
     warnings::{Level, Warnings},
 };
@@ -198,6 +199,7 @@ impl Session {
             row_count: 0,
             found_rows: 0,
             rows_sent: 0,
+            io: TableIo::default(),
             logged: Arc::default(),
             now_micros: i64::try_from(now).unwrap_or(i64::MAX),
             timestamp: None,
@@ -332,6 +334,8 @@ impl Session {
         let state = &mut self.state;
         if let Err(error) = &result {
             state.warnings.push(Level::Error, error.clone());
+            let errors = &state.instance.sessions.errors;
+            errors.note(error, state.instance.env().wall_micros());
             state.row_count = -1;
             self.trail.spoil();
         }

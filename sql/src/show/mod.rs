@@ -263,8 +263,8 @@ fn find_table(session: &State, name: &TableName, command: &str) -> Result<Arc<Ta
     if dictionary.database(database).is_none() && !catalog::is_virtual(database) {
         return Err(SqlError::unknown_database(database));
     }
-    if let Some(view) = dictionary.view(database, &name.name) {
-        return Ok(Arc::new(catalog::view_table(session, view)?));
+    if let Some(view) = catalog::find_view(&dictionary, database, &name.name) {
+        return Ok(Arc::new(catalog::view_table(session, &view)?));
     }
     let table = dictionary.table(database, &name.name);
     table
@@ -280,7 +280,7 @@ fn find_view(session: &State, name: &TableName) -> Option<Arc<View>> {
         || !session.rights.sees_table(database, &name.name);
     match hidden {
         true => None,
-        false => dictionary.view(database, &name.name).cloned(),
+        false => catalog::find_view(&dictionary, database, &name.name),
     }
 }
 

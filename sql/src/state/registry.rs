@@ -1,7 +1,7 @@
 //! The sessions of a server: who is connected, what they do, and how to stop them.
 
 use crate::{
-    statements::{Commands, Recent},
+    statements::{Commands, Errors, Recent, RowCounts, Used},
     status::Counters,
 };
 use cohort_engine::txn::Owner;
@@ -154,6 +154,12 @@ impl Entry {
     }
 }
 
+fn add_tables(sums: &mut FxHashMap<Used, RowCounts>, more: &FxHashMap<Used, RowCounts>) {
+    for (used, counts) in more {
+        sums.entry(*used).or_default().add(counts);
+    }
+}
+
 fn place(user: &str, host: &str) -> Place {
     let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
     (user.to_owned(), host.to_owned())
@@ -170,6 +176,10 @@ pub struct Registry {
     users: Mutex<FxHashMap<String, u64>>,
     /// Their sessions, by user and host.
     places: Mutex<FxHashMap<Place, Visits>>,
+    /// Which tables and indexes sessions that have ended used, and how.
+    tables: Mutex<FxHashMap<Used, RowCounts>>,
+    /// The errors that were raised.
+    pub errors: Errors,
     /// What sessions that have ended counted.
     ended: Counters,
     /// How many sessions there ever were.
@@ -197,7 +207,24 @@ impl Registry {
             self.ended.absorb(&entry.counters);
             let mut recent = entry.recent.lock();
             recent.hand_on();
+            add_tables(&mut self.tables.lock(), &recent.take_tables());
             self.leave(&entry.place(), recent.commands());
+        }
+    }
+    /// Which tables and indexes were used, and how, by all sessions.
+    #[must_use]
+    pub fn tables(&self) -> FxHashMap<Used, RowCounts> {
+        let mut sums = self.tables.lock().clone();
+        for entry in self.list() {
+            add_tables(&mut sums, entry.recent.lock().tables());
+        }
+        sums
+    }
+    /// TRUNCATE TABLE of what shows them.
+    pub fn forget_tables(&self) {
+        self.tables.lock().clear();
+        for entry in self.list() {
+            drop(entry.recent.lock().take_tables());
         }
     }
     fn arrive(&self, place: Place) {

@@ -15,14 +15,18 @@
 
 mod digests;
 mod ended;
+mod errors;
 mod histogram;
 mod log_files;
 mod query_logs;
 mod recent;
+mod table_io;
 
 pub use digests::{Digest, Digests};
 pub use ended::{COUNTED, Counts, Ended, Running};
+pub use errors::{Errors, Raised};
 pub use histogram::{Histogram, bucket_bounds};
 pub use log_files::{LogKind, QueryLogs};
 pub use query_logs::{Admin, Who, literal};
 pub use recent::{Commands, Kind, Note, Recent, Slow, Stats};
+pub use table_io::{RowCounts, TableIo, Used};

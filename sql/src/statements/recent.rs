@@ -6,8 +6,10 @@ use super::{
     histogram::Histogram,
     log_files::QueryLogs,
     query_logs::Who,
+    table_io::{RowCounts, TableIo, Used},
 };
 use crate::{state::Entry, status::Counter};
+use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -142,6 +144,8 @@ pub struct Recent {
     last: VecDeque<(u64, Arc<Kind>, Ended)>,
     /// How many there have been.
     count: u64,
+    /// Which tables and indexes it has used, and how.
+    tables: FxHashMap<Used, RowCounts>,
 }
 
 impl Recent {
@@ -222,6 +226,19 @@ impl Recent {
     /// TRUNCATE TABLE of the history.
     pub fn reset_history(&mut self) {
         self.last.clear();
+    }
+    /// Which tables and indexes a statement has used, and how.
+    pub fn note_tables(&mut self, io: &TableIo) {
+        io.take(&mut self.tables);
+    }
+    /// The tables and indexes that were used, and how.
+    #[must_use]
+    pub fn tables(&self) -> &FxHashMap<Used, RowCounts> {
+        &self.tables
+    }
+    /// Forgets them: they are somebody else's now, or TRUNCATE TABLE was said.
+    pub fn take_tables(&mut self) -> FxHashMap<Used, RowCounts> {
+        std::mem::take(&mut self.tables)
     }
     /// How many statements there have been.
     #[must_use]

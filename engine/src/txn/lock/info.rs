@@ -2,7 +2,7 @@
 
 use super::super::{LockMode, descriptor::Descriptor};
 use crate::types::TreeId;
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 /// What a lock is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct LockWait {
     pub blockers: Vec<u64>,
     /// What kind of lock it is.
     pub scope: LockScope,
+    /// For how long it has waited.
+    pub waited: Duration,
 }
 
 /// What kind of lock somebody waits for.

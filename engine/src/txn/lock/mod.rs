@@ -110,6 +110,7 @@ impl Target {
 struct Wait {
     waiter: Arc<Waiter>,
     target: Target,
+    since: Instant,
 }
 
 #[derive(Default)]
@@ -336,6 +337,7 @@ impl LockManager {
             Wait {
                 waiter: Arc::clone(waiter),
                 target: target.clone(),
+                since: Instant::now(),
             },
         );
         let followed = match target {
@@ -454,6 +456,7 @@ impl LockManager {
                 session: wait.waiter.descriptor.session,
                 blockers: blockers.iter().map(|who| who.session).collect(),
                 scope: wait.target.scope(),
+                waited: wait.since.elapsed(),
             }
         });
         let mut edges: Vec<LockWait> = edges.collect();
