@@ -128,7 +128,10 @@ def exporter(server):
         return
     with pymysql.connect(host="127.0.0.1", port=server.port, user="root") as root, root.cursor() as cursor:
         cursor.execute("CREATE USER exporter@localhost IDENTIFIED BY 'watches'")
-        cursor.execute("GRANT PROCESS, REPLICATION CLIENT, SELECT ON *.* TO exporter@localhost")
+        # It leaves out statements without a default database.
+        cursor.execute("USE seen")
+        cursor.execute("SELECT * FROM t")
+        cursor.execute("GRANT PROCESS, REPLICATION CLIENT, REPLICATION SLAVE, SELECT ON *.* TO exporter@localhost")
     more = ("info_schema.processlist", "info_schema.tables", "info_schema.schemastats", "auto_increment.columns",
             "binlog_size", "engine_innodb_status", "info_schema.clientstats", "info_schema.userstats",
             "perf_schema.eventsstatements", "perf_schema.eventsstatementssum", "perf_schema.eventswaits",
