@@ -118,7 +118,8 @@ pub trait Handler {
     /// The reply to the last command has left.
     fn replied(&mut self);
     /// The client has logged in, over `Socket`, `TCP/IP` or `SSL/TLS`: the general log gets a line.
-    fn connected(&self, means: &'static str, line: &str);
+    /// An error if it may not come.
+    fn connected(&self, means: &'static str, line: &str) -> Result<(), SqlError>;
     /// The client says something that is no statement: the general log's name of it, and what
     /// follows that.
     fn log_command(&self, command: &str, argument: &str);

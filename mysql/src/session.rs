@@ -132,9 +132,10 @@ impl Handler for Session {
     fn replied(&mut self) {
         self.tell_ended(0);
     }
-    fn connected(&self, means: &'static str, line: &str) {
+    fn connected(&self, means: &'static str, line: &str) -> Result<(), SqlError> {
         self.state().set_means(means);
         Session::log_command(self, "Connect", line);
+        self.audit_connection("connect")
     }
     fn log_command(&self, command: &str, argument: &str) {
         Session::log_command(self, command, argument);

@@ -479,6 +479,7 @@ errors! {
     3823 b"HY000" check_of_foreign_key(column, name, key) "Column '{column}' cannot be used in a check constraint '{name}': needed in a foreign key constraint '{key}' referential action.";
     3853 b"22032" json_object_required(argument, function) "Invalid JSON type in argument {argument} to function {function}; an object is required.";
     3854 b"HY000" cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
+    3164 b"HY000" audit_failed(event, code) "Aborted by Audit API ('{event}';{code}).";
     3880 b"HY000" system_user_mandatory(role) "Cannot set mandatory_roles: AuthId {role} has 'SYSTEM_USER' privilege.";
     3887 b"HY000" regexp_invalid_group_name() "A capture group has an invalid name.";
     3934 b"HY000" json_schema_failed(document, keyword, schema) "The JSON document location '{document}' failed requirement '{keyword}' at JSON Schema location '{schema}'.";

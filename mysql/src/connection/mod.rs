@@ -383,7 +383,7 @@ impl<B: Backend> Connection<B> {
         };
         let (host, database) = (self.peer.host(), &request.database);
         let line = format!("{user}@{host} on {database} using {means}");
-        session.connected(means, &line);
+        session.connected(means, &line).map_err(End::Error)?;
         session.set_attributes(request.attributes);
         self.use_first(&mut session, &request.database)?;
         Ok(Commands {

@@ -178,7 +178,9 @@ impl Handler for CannedSession {
         None
     }
     fn replied(&mut self) {}
-    fn connected(&self, _: &'static str, _: &str) {}
+    fn connected(&self, _: &'static str, _: &str) -> Result<(), SqlError> {
+        Ok(())
+    }
     fn log_command(&self, _: &str, _: &str) {}
 }
 

@@ -404,6 +404,7 @@ pub mod needed {
         CREATE_ROLE [Static(P::CreateUser), Static(P::CreateRole)];
         DROP_ROLE [Static(P::CreateUser), Static(P::DropRole)];
         ROLE_ADMIN [Static(P::Super), Dynamic("ROLE_ADMIN")];
+        AUDIT_ADMIN [Dynamic("AUDIT_ADMIN")];
         REPLICATION_SLAVE [Static(P::ReplicationSlave)];
         LOG_READERS [Static(P::Super), Static(P::ReplicationClient)];
         BINLOG_ADMIN [Static(P::Super), Dynamic("BINLOG_ADMIN")];

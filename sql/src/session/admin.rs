@@ -54,6 +54,7 @@ impl Session {
                 self.flush(*logs, *status)?;
                 if !query_logs.is_empty() {
                     self.state.instance.query_logs.reopen(query_logs);
+                    self.state.instance.audit.reopen();
                 }
                 if *engine {
                     self.checkpoint()?;

@@ -150,30 +150,36 @@ impl Session {
             examined_min: settings.slow_examined_min,
             is_admin: ADMIN.contains(&command),
         });
+        let ended = Ended {
+            text: measured.text.take().unwrap_or(text),
+            database: Arc::clone(&state.database),
+            command,
+            begun_us: running.begun_us,
+            timestamp: state.now_micros / 1_000_000,
+            took_ns: clock.saturating_sub(running.clock_ns),
+            locks_ns: state.owner.locks_ns().saturating_sub(running.locks_ns),
+            error: error.cloned(),
+            warnings: state.warnings.count(),
+            rows_sent: state.rows_sent,
+            rows_examined: 0,
+            rows_affected: u64::try_from(state.row_count).unwrap_or(0),
+            counts: Counts::default(),
+            last_insert_id: state.last_insert_id,
+            insert_id: state.insert_id,
+        };
         measured.note = Some(Note {
             kind,
             entry: Arc::clone(&state.entry),
             logs: Arc::clone(logs),
             slow,
             before: running.counts,
-            ended: Ended {
-                text: measured.text.take().unwrap_or(text),
-                database: Arc::clone(&state.database),
-                command,
-                begun_us: running.begun_us,
-                timestamp: state.now_micros / 1_000_000,
-                took_ns: clock.saturating_sub(running.clock_ns),
-                locks_ns: state.owner.locks_ns().saturating_sub(running.locks_ns),
-                error: error.cloned(),
-                warnings: state.warnings.count(),
-                rows_sent: state.rows_sent,
-                rows_examined: 0,
-                rows_affected: u64::try_from(state.row_count).unwrap_or(0),
-                counts: Counts::default(),
-                last_insert_id: state.last_insert_id,
-                insert_id: state.insert_id,
-            },
+            ended,
         });
+        if let Some(note) = &self.measured.note
+            && self.state.instance.audit.is_on()
+        {
+            self.audit_after(&note.ended);
+        }
     }
 
     /// The statement that has ended, for whoever holds its reply back.
@@ -234,7 +240,7 @@ fn first_word(text: &str) -> &'static str {
 }
 
 /// What MySQL's events call the statements of a counter: `select` of Com_select.
-fn name_of(counter: Counter) -> &'static str {
+pub(super) fn name_of(counter: Counter) -> &'static str {
     let named = COUNTERS.get(counter as usize);
     named
         .and_then(|(_, name)| name.strip_prefix("Com_"))

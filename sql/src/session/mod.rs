@@ -8,6 +8,7 @@ mod account;
 mod admin;
 mod allowed;
 mod apply;
+mod audited;
 mod backup;
 mod bound;
 mod checksum;
@@ -484,6 +485,7 @@ impl Session {
                 let facts = command.facts();
                 let counter = self.state.counters().command(facts.counter);
                 self.measure_command(counter);
+                self.audit_before(counter)?;
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
                 }
@@ -509,6 +511,7 @@ impl Session {
                 self.clear_warnings();
                 let counter = self.state.counters().command(create.counter());
                 self.measure_command(counter);
+                self.audit_before(counter)?;
                 self.check_server_writable()?;
                 self.check_schema(create)?;
                 self.create_before_rows(create)?;
@@ -518,6 +521,7 @@ impl Session {
                 self.clear_warnings();
                 let counter = self.state.counters().command(change.counter());
                 self.measure_command(counter);
+                self.audit_before(counter)?;
                 if let crate::ddl::Statement::Truncate(table) = change
                     && self.truncate_computed(table)?
                 {
@@ -781,6 +785,11 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.tell_ended(0);
+        if self.state.entry.means.get().is_some() {
+            // It is gone, whether that can be recorded or not.
+            let _told = self.audit_connection("quit");
+        }
         self.rollback();
         self.give_gtid_back(GtidNext::Automatic);
         self.drop_temporary();

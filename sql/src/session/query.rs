@@ -446,6 +446,7 @@ impl Session {
         let counter = command_of(&plan);
         self.state.counters().count(counter);
         self.measure_command(Some(counter));
+        self.audit_before(Some(counter))?;
         self.measure_plan(&plan, text);
         let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;

@@ -247,6 +247,9 @@ impl Session {
         if global {
             self.state.need(needed::GLOBAL_VARIABLES)?;
         }
+        if variable.name.starts_with("cohort_audit_log") {
+            self.state.need(needed::AUDIT_ADMIN)?;
+        }
         if variable.name == "mandatory_roles" && !self.state.rights.has_any(needed::ROLE_ADMIN) {
             let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
             return Err(SqlError::privilege_needed(what));

@@ -12,7 +12,7 @@ use crate::{
     plan::PlanCache,
     privileges::quoted_account,
     rights::Rights,
-    statements::{Digests, QueryLogs},
+    statements::{Audit, Digests, QueryLogs},
     temporary,
     user_locks::UserLocks,
     users::{Account, Users},
@@ -72,6 +72,8 @@ pub struct Instance {
     pub digests: Digests,
     /// The slow log and the general log.
     pub query_logs: Arc<QueryLogs>,
+    /// The audit log.
+    pub audit: Audit,
     /// What the server calls itself.
     pub version: String,
     /// How many prepared statements there are.
@@ -106,8 +108,10 @@ impl Instance {
         temporary::clear(&engine);
         let globals = Globals::default();
         describe(&globals, &engine);
+        let query_logs = Arc::new(QueryLogs::new(engine.env().clone(), engine.dir()));
         let instance = Arc::new(Instance {
-            query_logs: Arc::new(QueryLogs::new(engine.env().clone(), engine.dir())),
+            audit: Audit::new(Arc::clone(&query_logs)),
+            query_logs,
             engine,
             advice: Advice::default(),
             digests: Digests::default(),
@@ -137,6 +141,9 @@ impl Instance {
         });
         let server_id = instance.globals.values().named("server_id").clone();
         instance.query_logs.set("server_id", &server_id);
+        let events = instance.globals.values();
+        let events = events.named("cohort_audit_log_events");
+        instance.audit.set("cohort_audit_log_events", events);
         instance.listen();
         instance
     }
@@ -254,7 +261,10 @@ impl Instance {
     pub(crate) fn check_value(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         match (name, value) {
             ("mandatory_roles", value) => self.check_mandatory_roles(value),
-            ("slow_query_log_file" | "general_log_file", Value::Bytes(path)) => {
+            (
+                "slow_query_log_file" | "general_log_file" | "cohort_audit_log_file",
+                Value::Bytes(path),
+            ) => {
                 let path = String::from_utf8_lossy(path);
                 self.query_logs.check_path(name, &path)
             }
@@ -364,6 +374,7 @@ impl Instance {
     /// Hands the engine's variables to it.
     fn apply(&self, name: &str, value: &Value) {
         self.query_logs.set(name, value);
+        self.audit.set(name, value);
         let value = match *value {
             Value::UInt(number) => number,
             // A Bool.

@@ -37,17 +37,20 @@ pub enum LogKind {
     Slow,
     /// All that clients say.
     General,
+    /// See [`super::Audit`].
+    Audit,
 }
 
 impl LogKind {
-    /// Both.
-    pub const ALL: [LogKind; 2] = [LogKind::Slow, LogKind::General];
+    /// All of them.
+    pub const ALL: [LogKind; 3] = [LogKind::Slow, LogKind::General, LogKind::Audit];
 
     /// The file of its table's rows.
     fn rows(self) -> &'static str {
         match self {
             LogKind::Slow => "slow_log.jsonl",
             LogKind::General => "general_log.jsonl",
+            LogKind::Audit => "audit_log.jsonl",
         }
     }
 }
@@ -87,7 +90,7 @@ struct Shared {
     directory: PathBuf,
     queue: Mutex<Queue>,
     changed: Condvar,
-    paths: Mutex<[PathBuf; 2]>,
+    paths: Mutex<[PathBuf; LogKind::ALL.len()]>,
     /// What a file begins with.
     heading: Mutex<String>,
     bytes_max: AtomicU64,
@@ -120,7 +123,9 @@ impl QueryLogs {
                 directory: directory.to_owned(),
                 queue: Mutex::default(),
                 changed: Condvar::new(),
-                paths: Mutex::new([directory.join("slow.log"), directory.join("general.log")]),
+                paths: Mutex::new(
+                    ["slow.log", "general.log", "audit.log"].map(|name| directory.join(name)),
+                ),
                 heading: Mutex::default(),
                 bytes_max: AtomicU64::new(0),
             }),
@@ -170,6 +175,7 @@ impl QueryLogs {
             }
             "slow_query_log_file" => self.set_path(LogKind::Slow, &text),
             "general_log_file" => self.set_path(LogKind::General, &text),
+            "cohort_audit_log_file" => self.set_path(LogKind::Audit, &text),
             "cohort_log_file_size_max" => self.shared.bytes_max.store(number, Ordering::Relaxed),
             "log_throttle_queries_not_using_indexes" => {
                 self.throttle.store(number, Ordering::Relaxed);
@@ -208,6 +214,8 @@ impl QueryLogs {
         match kind {
             LogKind::Slow => self.slow.load(Ordering::Relaxed),
             LogKind::General => self.general.load(Ordering::Relaxed),
+            // It knows itself.
+            LogKind::Audit => false,
         }
     }
     /// log_queries_not_using_indexes.
@@ -250,6 +258,20 @@ impl QueryLogs {
             let row = row_of_general(who, now_us, server_id, command, argument);
             self.write(LogKind::General, Place::Table, row);
         }
+    }
+    /// A line of the audit log.
+    pub(super) fn audit(&self, line: Vec<u8>) {
+        self.write(LogKind::Audit, Place::File, line);
+    }
+    /// The file of a log.
+    #[must_use]
+    pub fn path(&self, kind: LogKind) -> PathBuf {
+        self.shared.paths.lock()[kind as usize].clone()
+    }
+    /// The door to files.
+    #[must_use]
+    pub fn env(&self) -> &Env {
+        &self.shared.env
     }
     /// Whether one more statement without an index may be written in this minute.
     fn is_within_throttle(&self, now_us: u64) -> bool {
@@ -347,7 +369,7 @@ struct Open {
 /// The thread.
 struct Writer {
     shared: Arc<Shared>,
-    open: [[Option<Open>; 2]; 2],
+    open: [[Option<Open>; 2]; LogKind::ALL.len()],
     /// The last error of a file was told.
     failing: bool,
 }
@@ -408,7 +430,11 @@ impl Writer {
         let last = gathered.as_ref().map(|(kind, place, _)| (*kind, *place));
         self.write(gathered);
         if let (1.., Some((kind, Place::File))) = (lost, last) {
-            let line = format!("# {lost} entries left out: the disk was too slow\n");
+            let told = "entries left out: the disk was too slow";
+            let line = match kind {
+                LogKind::Audit => format!("{{\"event\":\"lost\",\"lines\":{lost}}}\n"),
+                LogKind::Slow | LogKind::General => format!("# {lost} {told}\n"),
+            };
             self.write(Some((kind, Place::File, line.into_bytes())));
         }
     }
@@ -456,7 +482,7 @@ impl Writer {
         }
         if slot.is_none() {
             let file = env.open(&path, Mode::Create)?;
-            if place == Place::File {
+            if place == Place::File && kind != LogKind::Audit {
                 let heading = self.shared.heading.lock().clone();
                 file.write_at(heading.as_bytes(), file.len()?)?;
             }

@@ -13,6 +13,7 @@
 //! A session writes to what is its own, so that nothing is shared on the way of a statement; who
 //! reads performance_schema adds the sessions up.
 
+mod audit;
 mod digests;
 mod ended;
 mod errors;
@@ -22,6 +23,7 @@ mod query_logs;
 mod recent;
 mod table_io;
 
+pub use audit::{Audit, CLASSES, Class, Event};
 pub use digests::{Digest, Digests};
 pub use ended::{COUNTED, Counts, Ended, Running};
 pub use errors::{Errors, Raised};

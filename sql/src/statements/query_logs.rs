@@ -57,7 +57,7 @@ fn plain(name: &str) -> String {
 }
 
 /// A time as the logs have it: `2026-01-31T12:00:00.000000Z`.
-fn put_time(micros: u64, out: &mut String) {
+pub(super) fn put_time(micros: u64, out: &mut String) {
     let moment = i64::try_from(micros)
         .ok()
         .and_then(DateTime::from_unix_micros);

@@ -121,6 +121,16 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "cohort_admission_timeout",
         "milliseconds that a new connection waits for a place when there is none",
     ),
+    ("cohort_audit_log", "the audit log is written"),
+    (
+        "cohort_audit_log_events",
+        "what it records: CONNECTIONS, REFUSALS, DEFINITIONS, ACCOUNTS, WRITES, READS, OTHERS, or ALL",
+    ),
+    ("cohort_audit_log_file", "its file; its name ends in .log"),
+    (
+        "cohort_audit_log_strict",
+        "what cannot be recorded on the disk is not done",
+    ),
     (
         "cohort_log_file_size_max",
         "bytes after which the slow log and the general log begin a new file, and keep one; 0 for never",

@@ -101,6 +101,8 @@ pub enum Kind {
     TlsVersion,
     /// Where the logs of statements go: FILE, TABLE, both with a comma, or NONE.
     LogOutput,
+    /// What the audit log records: words with commas between them, or ALL.
+    AuditEvents,
 }
 
 impl Kind {

@@ -7,8 +7,8 @@ use super::{
     Access::{self, Computed, ComputedDynamic, Dynamic, Fixed, Pinned},
     Effect::{Nothing, Read, Shown},
     Kind::{
-        self, Bool, CharacterSet, Collation, Double, Enum, LogOutput, NullCharacterSet, NullText,
-        SqlMode, Text, TimeZone, TlsVersion, UInt,
+        self, AuditEvents, Bool, CharacterSet, Collation, Double, Enum, LogOutput,
+        NullCharacterSet, NullText, SqlMode, Text, TimeZone, TlsVersion, UInt,
     },
     Scope::{self, Both, Global, Session, SessionReadOnly},
 };
@@ -55,6 +55,10 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("character_set_system", Global, Fixed, Text, "utf8mb3"),
     ("character_sets_dir", Global, Fixed, Text, "/usr/share/mysql/charsets/"),
     ("cohort_admission_timeout", Global, Dynamic(Shown(".ci/clients/limits.py")), UInt { min: 0, max: 3_600_000 }, "1000"),
+    ("cohort_audit_log", Global, Dynamic(Shown(".ci/clients/audit.py")), Bool, "OFF"),
+    ("cohort_audit_log_events", Global, Dynamic(Shown(".ci/clients/audit.py")), AuditEvents, "CONNECTIONS,REFUSALS,DEFINITIONS,ACCOUNTS"),
+    ("cohort_audit_log_file", Global, Dynamic(Shown(".ci/clients/audit.py")), Text, "audit.log"),
+    ("cohort_audit_log_strict", Global, Dynamic(Shown(".ci/clients/audit.py")), Bool, "OFF"),
     ("cohort_log_file_size_max", Global, Dynamic(Shown(".ci/clients/logs.py")), UInt { min: 0, max: u64::MAX }, "0"),
     ("cohort_max_lock_bytes", Global, Dynamic(Read("sql/src/state/instance.rs")), UInt { min: 4_096, max: u64::MAX }, "1073741824"),
     ("cohort_max_temporary_bytes", Global, Dynamic(Read("sql/src/state/instance.rs")), UInt { min: 4_096, max: u64::MAX }, "268435456"),

@@ -4,6 +4,7 @@ use super::{Kind, Variable, sql_mode::Modes, time_zone};
 use crate::{
     collations::{self, NamedCharset},
     error::SqlError,
+    statements::CLASSES,
 };
 use cohort_engine::types::{Collation, Value};
 
@@ -85,6 +86,18 @@ pub(super) fn convert(
             }
             let known = LOG_OUTPUTS.iter().filter(|word| words.contains(word));
             Value::Bytes(known.copied().collect::<Vec<_>>().join(",").into())
+        }
+        Kind::AuditEvents => {
+            let list = string(variable, value)?.to_ascii_uppercase();
+            let words: Vec<&str> = list.split(',').map(str::trim).collect();
+            let is_known =
+                |word: &&str| *word == "ALL" || CLASSES.iter().any(|(_, name)| name == word);
+            if !list.is_empty() && !words.iter().all(is_known) {
+                return Err(refused());
+            }
+            let wanted = CLASSES.iter().map(|(_, name)| *name);
+            let wanted = wanted.filter(|name| words.contains(name) || words.contains(&"ALL"));
+            Value::Bytes(wanted.collect::<Vec<_>>().join(",").into())
         }
         Kind::TimeZone => Value::Bytes(time_zone::parse(&string(variable, value)?)?.0.into()),
     };

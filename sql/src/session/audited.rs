@@ -1,0 +1,77 @@
+//! What the audit log hears of a session.
+
+use super::Session;
+use crate::{
+    error::SqlError,
+    statements::{Class, Ended, Event},
+    status::Counter,
+};
+
+impl Session {
+    /// A statement of this command is about to be done. A strict log that cannot record it refuses
+    /// it: 3164.
+    pub(super) fn audit_before(&self, command: Option<Counter>) -> Result<(), SqlError> {
+        let state = &self.state;
+        let audit = &state.instance.audit;
+        if !audit.is_on() || !audit.is_strict() || state.internal {
+            return Ok(());
+        }
+        let command = command.map_or("error", super::measured::name_of);
+        let class = Class::of_command(command);
+        let statement = state.entry.activity.lock().statement.clone();
+        let event = Event {
+            database: &state.database,
+            command,
+            statement: statement.as_deref().unwrap_or_default(),
+            error: None,
+            before: true,
+        };
+        audit.record(class, &state.logged, self.audit_time(), &event)
+    }
+
+    /// A statement has ended. If a strict log cannot record that, the server's log has it; the
+    /// statement is done.
+    pub(super) fn audit_after(&self, ended: &Ended) {
+        let state = &self.state;
+        let audit = &state.instance.audit;
+        let refused = ended
+            .error
+            .as_ref()
+            .filter(|error| Class::is_refusal(error));
+        let own = Class::of_command(ended.command);
+        let class = match refused {
+            Some(_) if !audit.records(own) => Class::Refusals,
+            _ => own,
+        };
+        if !audit.records(class) {
+            return;
+        }
+        let event = Event {
+            database: &ended.database,
+            command: ended.command,
+            statement: &ended.text,
+            error: ended.error.as_ref(),
+            before: false,
+        };
+        let _told = audit.record(class, &state.logged, ended.begun_us, &event);
+    }
+
+    /// The client has come, or goes: 3164 if that cannot be recorded and must be.
+    pub fn audit_connection(&self, command: &str) -> Result<(), SqlError> {
+        let state = &self.state;
+        if state.internal {
+            return Ok(());
+        }
+        let event = Event {
+            database: &state.database,
+            command,
+            ..Event::default()
+        };
+        let audit = &state.instance.audit;
+        audit.record(Class::Connections, &state.logged, self.audit_time(), &event)
+    }
+
+    fn audit_time(&self) -> u64 {
+        self.state.instance.env().wall_micros()
+    }
+}
