@@ -15,8 +15,10 @@ mod import;
 mod lab;
 mod pool;
 mod progress;
+mod refusals;
 mod replica;
 mod scrub;
+mod security;
 mod serve;
 #[doc(hidden)]
 pub mod testing;

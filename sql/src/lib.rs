@@ -19,6 +19,7 @@ pub mod lexer;
 mod output;
 mod parse;
 pub mod password;
+mod password_policy;
 mod plan;
 pub mod privileges;
 mod replication;

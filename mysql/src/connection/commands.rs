@@ -32,11 +32,15 @@ impl<B: Backend> Connection<B> {
         } else {
             Receive::Promptly
         };
+        if commands.begins {
+            self.safely(commands, Connection::begin)?;
+            self.shared.backend.release_slot();
+        }
         while !commands.session.is_over() && !self.shared.backend.is_stopping() {
             if !self.receive(commands, how)? {
                 return Ok(());
             }
-            self.command_safely(commands)?;
+            self.safely(commands, Connection::command)?;
             self.reply(commands)?;
             let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
             let (received, sent) = (std::mem::take(received), std::mem::take(sent));
@@ -119,10 +123,14 @@ impl<B: Backend> Connection<B> {
         }
     }
 
-    /// Obeys the command that is in the read buffer. A bug in it ends the connection and what
-    /// belongs to it, and nothing else.
-    fn command_safely(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
-        let obeying = AssertUnwindSafe(|| self.command(commands));
+    /// Does something for a session. A bug in it ends the connection and what belongs to it, and
+    /// nothing else.
+    fn safely(
+        &mut self,
+        commands: &mut Commands<B::Session>,
+        what: fn(&mut Self, &mut Commands<B::Session>) -> Outcome,
+    ) -> Outcome {
+        let obeying = AssertUnwindSafe(|| what(self, commands));
         catch_unwind(obeying).unwrap_or_else(|panic| {
             let why = service::reason(&*panic);
             notice!("connection {}: a statement has failed: {why}", self.id);
@@ -167,7 +175,7 @@ impl<B: Backend> Connection<B> {
                     Err(error) => self.error(&error),
                 }
             }
-            command::QUIT => return Err(End::Quiet),
+            command::QUIT => return Err(End::Goodbye),
             command::STATISTICS => {
                 let line = self.shared.backend.statistics();
                 self.wire.writer.begin();
@@ -181,7 +189,7 @@ impl<B: Backend> Connection<B> {
                 commands.reset(None);
                 self.ok(&commands.session);
             }
-            command::CHANGE_USER => return self.change_user(commands),
+            command::CHANGE_USER => return self.change_user(),
             command::REGISTER_SLAVE => self.register_replica(commands),
             command::BINLOG_DUMP | command::BINLOG_DUMP_GTID => return self.dump(commands),
             command::COHORT_BACKUP => return self.back_up(commands),
@@ -329,7 +337,7 @@ impl<B: Backend> Connection<B> {
     }
 
     /// Logs another user in; if that fails, the connection ends.
-    fn change_user(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
+    fn change_user(&mut self) -> Outcome {
         let payload = self.wire.reader.payload().get(1..).unwrap_or_default();
         let payload = payload.to_vec();
         let Some(response) = handshake::parse_change_user(&payload, self.dialect.capabilities)
@@ -339,45 +347,13 @@ impl<B: Backend> Connection<B> {
         let dialect = dialect(&response);
         let until = Instant::now() + self.shared.backend.connect_timeout();
         let mut login = Login::new(until, None);
-        let mut granted = self.change_login(&response, &mut login)?;
-        self.shared.backend.release_slot();
-        let granted = loop {
-            if let Some(granted) = granted {
-                break granted;
-            }
-            self.send_promptly()?;
-            self.receive_until(until, login.packet_max())?;
-            granted = self.login_step(&mut login)?;
-        };
-        self.dialect = dialect;
-        self.take_slot(commands);
-        self.shared
-            .backend
-            .admit_again(&commands.session, &granted.who)
-            .map_err(End::Error)?;
-        commands.reset(Some(granted.who));
-        commands.session.set_attributes(granted.request.attributes);
-        self.use_first(&mut commands.session, &granted.request.database)
-    }
-
-    /// Waits for a packet of a login. Only clients that have logged in before get here, so that
-    /// it may keep the thread.
-    fn receive_until(&mut self, until: Instant, max: usize) -> Outcome {
-        loop {
-            let reader = &mut self.wire.reader;
-            match reader.next(&mut &*self.stream, max) {
-                Ok(()) => break,
-                Err(ReadError::Pending) if Instant::now() < until => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.wire.writer.sequence = self.wire.reader.sequence;
-        Ok(())
+        let progress = self.change_login(&response, &mut login)?;
+        Err(End::Change(Box::new((login, progress, dialect))))
     }
 }
 
 impl<S: Handler> Commands<S> {
-    fn reset(&mut self, who: Option<Identity>) {
+    pub(super) fn reset(&mut self, who: Option<Identity>) {
         self.statements.clear();
         self.session.reset(who);
     }

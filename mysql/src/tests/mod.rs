@@ -30,7 +30,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 mod tls;
@@ -173,6 +173,12 @@ impl Handler for CannedSession {
         false
     }
     fn count_bytes(&self, _: u64, _: u64) {}
+    fn has_first_statements(&self) -> bool {
+        false
+    }
+    fn run_first_statements(&mut self) -> Result<(), (SqlError, SqlError)> {
+        Ok(())
+    }
 }
 
 impl Backend for Canned {
@@ -203,6 +209,26 @@ impl Backend for Canned {
     fn note_login(&self, _: &Account, _: bool) -> Result<(), SqlError> {
         Ok(())
     }
+    fn may_knock(&self, _: &Peer) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn delay_before(&self, user: &str, _: &Peer) -> Duration {
+        match user {
+            "slow" => Duration::from_millis(300),
+            _ => Duration::ZERO,
+        }
+    }
+    fn note_proof(&self, _: &str, _: &Peer, _: (bool, Duration)) -> Duration {
+        Duration::ZERO
+    }
+    fn note_arrival(&self, _: &str, _: &Peer, _: Option<(&SqlError, &str)>) {}
+    fn look(&self) {}
+    fn note_interruption(&self, _: &Peer, _: &str) {}
+    fn note_first_failure(&self, _: &Peer, _: &SqlError, _: &SqlError) {}
+    fn note_abort(&self) {}
+    fn note_full(&self) {}
+    fn note_accept_error(&self) {}
+    fn note_no_thread(&self) {}
     fn open(&self, _: Arrival) -> Result<CannedSession, SqlError> {
         Ok(CannedSession { id: 0 })
     }
@@ -273,7 +299,7 @@ impl Client {
         let serving = move || {
             let peer = Peer {
                 hosts: vec!["localhost".into()],
-                port: None,
+                address: None,
             };
             let stream = Arc::new(Stream::from(theirs));
             let mut connection = Connection::new(&Arc::new(shared), &stream, 1, peer, false);
@@ -281,6 +307,11 @@ impl Client {
             while next != Next::Over {
                 // In a crowd the thread takes its slot on to the next connection.
                 assert!(crowded || !has_slot.load(Ordering::SeqCst));
+                if let Next::Delay(until) = next {
+                    thread::sleep(until.saturating_duration_since(Instant::now()));
+                    next = connection.expire();
+                    continue;
+                }
                 if next != Next::Again {
                     poll(&mut [PollFd::new(&*stream, PollFlags::IN)], None).unwrap();
                 }

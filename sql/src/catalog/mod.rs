@@ -4,6 +4,7 @@
 mod accounts;
 mod advice;
 mod definitions;
+mod door;
 mod mariadb;
 mod objects;
 mod pool;
@@ -106,7 +107,7 @@ fn nothing(_: &State) -> Rows {
 
 type Entry = (&'static str, &'static str, &'static str, fn(&State) -> Rows);
 
-const ENTRIES: [Entry; 80] = [
+const ENTRIES: [Entry; 84] = [
     (
         INFORMATION,
         "ADMINISTRABLE_ROLE_AUTHORIZATIONS",
@@ -173,6 +174,12 @@ const ENTRIES: [Entry; 80] = [
         "ENABLED_ROLES",
         def::ENABLED_ROLES,
         accounts::enabled_roles,
+    ),
+    (
+        INFORMATION,
+        "CONNECTION_CONTROL_FAILED_LOGIN_ATTEMPTS",
+        door::CONNECTION_CONTROL_FAILED_LOGIN_ATTEMPTS,
+        door::failed_logins,
     ),
     (INFORMATION, "ENGINES", def::ENGINES, server::engines),
     (INFORMATION, "EVENTS", def::EVENTS, nothing),
@@ -330,6 +337,12 @@ const ENTRIES: [Entry; 80] = [
         def::MYSQL_COLUMNS_PRIV,
         accounts::column_grants,
     ),
+    (
+        "mysql",
+        "component",
+        door::MYSQL_COMPONENT,
+        door::components,
+    ),
     ("mysql", "db", def::MYSQL_DB, accounts::databases),
     (
         "mysql",
@@ -360,6 +373,12 @@ const ENTRIES: [Entry; 80] = [
     ("mysql", "user", def::MYSQL_USER, accounts::users),
     (
         PERFORMANCE,
+        "connection_control_failed_login_attempts",
+        door::PS_CONNECTION_CONTROL_FAILED_LOGIN_ATTEMPTS,
+        door::failed_logins,
+    ),
+    (
+        PERFORMANCE,
         "data_locks",
         def::PS_DATA_LOCKS,
         server::data_locks,
@@ -387,6 +406,12 @@ const ENTRIES: [Entry; 80] = [
         "global_variables",
         def::PS_GLOBAL_VARIABLES,
         server::global_variables,
+    ),
+    (
+        PERFORMANCE,
+        "host_cache",
+        door::PS_HOST_CACHE,
+        door::host_cache,
     ),
     (
         PERFORMANCE,

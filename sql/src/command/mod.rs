@@ -466,7 +466,13 @@ pub enum Command {
         status: bool,
         /// PRIVILEGES, of which nothing is cached.
         privileges: bool,
+        /// HOSTS: those that were blocked may come again.
+        hosts: bool,
     },
+    /// INSTALL COMPONENT.
+    Install(Vec<String>),
+    /// UNINSTALL COMPONENT.
+    Uninstall(Vec<String>),
     /// FLUSH TABLES.
     FlushTables {
         /// Which; none for all.

@@ -134,6 +134,7 @@ impl Session {
         let users = self.state.instance.users();
         let account = self.find_account(&users, name);
         let mut account = Account::clone(account.ok_or_else(SqlError::no_matching_user)?);
+        self.check_password(password)?;
         account.authentication = self.stored(&account, password, "SET PASSWORD")?;
         account.password_changed = self.seconds_now();
         account.password_expired = false;
@@ -235,6 +236,9 @@ impl Session {
             account.plugin.clone_from(plugin);
             account.authentication.clear();
         }
+        if wanted.stored.is_none() {
+            self.check_password(wanted.password.as_deref().unwrap_or_default())?;
+        }
         if let Some(password) = &wanted.password {
             account.authentication = self.stored(account, password, operation)?;
         }
@@ -275,8 +279,9 @@ impl Session {
             }
             let mut account = Account::new(&who.user, &who.host);
             account.password_changed = self.seconds_now();
-            if let Some(wanted) = &spec.authentication {
-                self.authenticate(&mut account, wanted, "CREATE USER")?;
+            match &spec.authentication {
+                Some(wanted) => self.authenticate(&mut account, wanted, "CREATE USER")?,
+                None => self.check_password("")?,
             }
             if let Some(DefaultRoles::These(roles)) = &options.default_roles {
                 self.give_roles(&mut account, roles)?;

@@ -49,10 +49,14 @@ impl Session {
                 engine,
                 status,
                 privileges,
+                hosts,
             } => {
                 self.flush(*logs, *status)?;
                 if *engine {
                     self.checkpoint()?;
+                }
+                if *hosts {
+                    self.state.instance.door.hosts.forget_all();
                 }
                 if *privileges {
                     self.state.instance.logins.forget_all();
@@ -60,6 +64,8 @@ impl Session {
                     self.state.warnings.warn(note);
                 }
             }
+            Command::Install(components) => self.install(components)?,
+            Command::Uninstall(components) => self.uninstall(components)?,
             Command::Purge(purge) => self.purge(purge, params)?,
             Command::Prepare { name, source } => {
                 self.prepare_named(name, source)?;

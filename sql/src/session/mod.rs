@@ -11,10 +11,13 @@ mod apply;
 mod backup;
 mod bound;
 mod checksum;
+pub(crate) mod component;
 mod created;
 mod dump;
+mod emptied;
 mod grant;
 mod gtid;
+mod init_connect;
 mod locked;
 mod masked;
 mod names;
@@ -497,6 +500,11 @@ impl Session {
                 self.check_schema(create)?;
                 self.create_before_rows(create)?;
                 self.done(0, String::new(), out)
+            }
+            Compiled::Schema(crate::ddl::Statement::Truncate(table))
+                if self.can_be_emptied(table) =>
+            {
+                self.empty(table, out)
             }
             Compiled::Schema(change) => {
                 self.clear_warnings();
