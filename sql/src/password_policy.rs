@@ -12,6 +12,9 @@ const WORD_CHARS_MAX: usize = 100;
 /// The longest dictionary, in bytes.
 pub const DICTIONARY_BYTES_MAX: u64 = 1 << 20;
 
+/// Its name as a component of MySQL's.
+pub const COMPONENT: &str = "file://component_validate_password";
+
 /// validate_password.policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {

@@ -57,7 +57,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["data_type"],
             &["parse"],
             &["variables"],
-            &["expr_text"],
+            &["expr_text", "password_policy"],
             &["row_expr"],
             &["defaults", "foreign_key_text"],
             &["advice", "plan"],
@@ -75,7 +75,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "server",
         &[
-            &["progress"],
+            &["progress", "refusals"],
             &[
                 "connections",
                 "database",
@@ -90,7 +90,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["coordinate"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
-            &["binlog", "compact"],
+            &["binlog", "compact", "security"],
             &["cli"],
         ],
     ),

@@ -2,8 +2,7 @@
 
 use super::{Rows, accounts::moment, number, text};
 use crate::{
-    password_policy::Policy,
-    session::component::VALIDATE_PASSWORD,
+    password_policy::{COMPONENT, Policy},
     state::{State, hosts::Trouble},
 };
 use cohort_engine::types::Value;
@@ -35,7 +34,7 @@ pub(super) const MYSQL_COMPONENT: &str = "\
 /// mysql.component.
 pub(super) fn components(session: &State) -> Rows {
     let policy = Policy::of(&session.instance.globals.values());
-    let row = |_| vec![number(1), number(1), text(VALIDATE_PASSWORD)];
+    let row = |_| vec![number(1), number(1), text(COMPONENT)];
     policy.map(row).into_iter().collect()
 }
 

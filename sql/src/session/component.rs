@@ -4,14 +4,12 @@
 use super::Session;
 use crate::{
     error::SqlError,
-    password_policy::Policy,
+    password_policy::{COMPONENT, Policy},
     privileges::Privilege,
     variables::{self, persisted::Persisted},
 };
 use cohort_engine::types::Value;
 
-/// Its name in these statements.
-pub(crate) const VALIDATE_PASSWORD: &str = "file://component_validate_password";
 const POLICY: &str = "validate_password.policy";
 
 impl Session {
@@ -23,7 +21,7 @@ impl Session {
             if !component.contains("://") {
                 return Err(SqlError::no_schema_of_component(component));
             }
-            if component != VALIDATE_PASSWORD || is_on {
+            if component != COMPONENT || is_on {
                 return Err(SqlError::component_not_loaded(component));
             }
             is_on = true;
@@ -36,7 +34,7 @@ impl Session {
         self.need_on_components(Privilege::Delete)?;
         let mut is_on = self.has_policy();
         for component in components {
-            if component != VALIDATE_PASSWORD || !is_on {
+            if component != COMPONENT || !is_on {
                 return Err(SqlError::component_not_there(component));
             }
             is_on = false;

@@ -11,7 +11,7 @@ mod apply;
 mod backup;
 mod bound;
 mod checksum;
-pub(crate) mod component;
+mod component;
 mod created;
 mod dump;
 mod emptied;
