@@ -188,7 +188,7 @@ impl Backend for Canned {
     }
     fn account(&self, user: &str, _: &Peer) -> Option<Account> {
         let (plugin, authentication_string) = match user {
-            "open" => ("caching_sha2_password", String::new()),
+            "open" | "slow" => ("caching_sha2_password", String::new()),
             "native" => ("mysql_native_password", password::native(b"secret")),
             "sha2" => (
                 "caching_sha2_password",
@@ -443,6 +443,33 @@ fn a_conversation() {
     assert_eq!(client.command(command::QUERY, b"x")[1], 0);
     assert_eq!(client.command(command::SET_OPTION, &[0, 0])[0], 0xfe);
     assert_eq!(client.command(command::QUERY, b"x")[1], 1);
+    client.tell(command::QUIT, b"");
+    assert!(matches!(client.receive(), Err(ReadError::Closed)));
+    client.finish();
+}
+
+/// Until a login that is held back has waited nothing is said, and nothing that was sent ahead is
+/// lost.
+#[test]
+fn an_answer_that_is_held_back() {
+    let held_back = Duration::from_millis(250);
+    let mut client = Client::connect();
+    client.respond("slow", "caching_sha2_password", "test");
+    client.writer.sequence = 0;
+    client.tell(command::PING, b"");
+    let since = Instant::now();
+    client.reader.sequence = 2;
+    assert_eq!(client.receive().unwrap()[0], 0, "it is in");
+    assert!(since.elapsed() > held_back);
+    client.reader.sequence = 1;
+    assert_eq!(client.receive().unwrap()[0], 0, "PING");
+    // The same for who is in already, by COM_CHANGE_USER.
+    let mut change = b"slow\0\0test\0\xff\0caching_sha2_password\0".to_vec();
+    change.push(0);
+    let since = Instant::now();
+    assert_eq!(client.command(command::CHANGE_USER, &change)[0], 0);
+    assert!(since.elapsed() > held_back);
+    assert_eq!(client.command(command::PING, b"")[0], 0);
     client.tell(command::QUIT, b"");
     assert!(matches!(client.receive(), Err(ReadError::Closed)));
     client.finish();
