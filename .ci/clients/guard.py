@@ -614,6 +614,50 @@ def passwords(servers):
     print("guard: passwords are as they must be", flush=True)
 
 
+def made(servers):
+    """Passwords that the server makes: they are told, once, and they hold."""
+    results = []
+    for server, root in servers:
+        said = []
+        for sql in ("CREATE USER m1@localhost IDENTIFIED BY RANDOM PASSWORD, m2@localhost IDENTIFIED BY 'x', "
+                    "m3@localhost IDENTIFIED WITH caching_sha2_password BY RANDOM PASSWORD",
+                    "CREATE USER IF NOT EXISTS m1@localhost IDENTIFIED BY RANDOM PASSWORD",
+                    "CREATE USER IF NOT EXISTS m1@localhost IDENTIFIED BY RANDOM PASSWORD, "
+                    "m4@localhost IDENTIFIED BY RANDOM PASSWORD",
+                    "CREATE USER m1@localhost IDENTIFIED BY RANDOM PASSWORD",
+                    "ALTER USER m1@localhost IDENTIFIED BY RANDOM PASSWORD",
+                    "SET SESSION generated_random_password_length = 300",
+                    "ALTER USER m1@localhost, m2@localhost IDENTIFIED BY RANDOM PASSWORD ACCOUNT UNLOCK",
+                    "SET SESSION generated_random_password_length = 4",
+                    "SET PASSWORD FOR m1@localhost TO RANDOM",
+                    "SET SESSION generated_random_password_length = DEFAULT",
+                    "ALTER USER m1@localhost IDENTIFIED WITH nonesuch BY RANDOM PASSWORD",
+                    "SET PASSWORD TO RANDOM FOR m1@localhost",
+                    "SET PASSWORD FOR m9@localhost TO RANDOM",
+                    "ALTER USER m1@localhost IDENTIFIED BY RANDOM",
+                    "DROP USER m2@localhost, m3@localhost, m4@localhost"):
+            with root.cursor() as cursor:
+                try:
+                    cursor.execute(sql)
+                except pymysql.MySQLError as error:
+                    said.append((sql, error.args))
+                    continue
+                names = [column[0] for column in cursor.description or ()]
+                rows = cursor.fetchall()
+            said.append((sql, names, [(user, host, len(password), factor)
+                                      for user, host, password, factor in rows]))
+        row = ask(root, "ALTER USER m1@localhost IDENTIFIED BY RANDOM PASSWORD")[0]
+        if server.name == "cohort":
+            # One of as many characters as a nonce has bytes.
+            assert len(row[2]) == 20 and login(server, "m1", row[2])[0] is None, row
+            assert row[2] not in str(ask(root, "SHOW BINLOG EVENTS")), "it is told once"
+        ask(root, "DROP USER m1@localhost")
+        results.append(said)
+    for one, other in zip(results[0], results[-1]):
+        assert one == other, (one, other)
+    print("guard: passwords that the server makes are told", flush=True)
+
+
 def security(server):
     """check-security finds what is there, and nothing else."""
     def look(*flags, code=None):
@@ -698,6 +742,7 @@ def main():
         counts(servers)
         first_statements(servers)
         log(servers, "written")
+        made(servers)
         passwords(servers)
         security(cohort)
 

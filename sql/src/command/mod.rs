@@ -233,6 +233,8 @@ pub struct Authentication {
     pub plugin: Option<String>,
     /// BY: the password.
     pub password: Option<String>,
+    /// BY RANDOM PASSWORD: one that the server makes and tells.
+    pub is_random: bool,
     /// AS: what the plugin stores.
     pub stored: Option<String>,
 }
@@ -332,8 +334,8 @@ pub enum AccountStatement {
     SetPassword {
         /// Whose.
         user: Option<UserName>,
-        /// The new one.
-        password: String,
+        /// The new one; none for one that the server makes and tells.
+        password: Option<String>,
     },
     /// GRANT of privileges.
     Grant {

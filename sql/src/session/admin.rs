@@ -92,7 +92,12 @@ impl Session {
             Command::Replication(what) => return self.replicate(what, out),
             Command::Binlog(encoded) => return self.binlog(encoded, out),
             Command::Xa(xa) => return self.xa(xa, out),
-            Command::Account(statement) => self.account_statement(statement)?,
+            Command::Account(statement) => {
+                self.account_statement(statement)?;
+                if let Some(made) = self.take_made_passwords() {
+                    return self.send(&made, true, out);
+                }
+            }
         }
         self.done(0, String::new(), out)
     }

@@ -19,6 +19,7 @@ mod grant;
 mod gtid;
 mod init_connect;
 mod locked;
+mod made_password;
 mod masked;
 mod names;
 mod prepared;
@@ -138,6 +139,8 @@ pub struct Session {
     lifted: Lifted,
     /// Another statement of the same text follows.
     more: bool,
+    /// The passwords that an account statement has made, to be told.
+    made_passwords: crate::catalog::Rows,
     /// COMMIT RELEASE: the connection must end.
     released: bool,
     /// See `leave_commits`.
@@ -217,6 +220,7 @@ impl Session {
             names: Vec::new(),
             lifted: Lifted::default(),
             more: false,
+            made_passwords: Vec::new(),
             released: false,
             leaves_commits: false,
             placed: None,

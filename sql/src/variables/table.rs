@@ -90,6 +90,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("external_user", Session, Fixed, NullText, "NULL"),
     ("foreign_key_checks", Both, Dynamic(Shown("sql/tests/golden/foreign_keys.sql")), Bool, "ON"),
     ("general_log", Global, Pinned, Bool, "OFF"),
+    ("generated_random_password_length", Both, Dynamic(Shown(".ci/clients/guard.py")), UInt { min: 5, max: 255 }, "20"),
     ("group_concat_max_len", Both, Dynamic(Shown("sql/tests/golden/limits.sql")), UInt { min: 4, max: u64::MAX }, "1024"),
     ("gtid_executed", Global, Computed, Text, ""),
     ("gtid_executed_compression_period", Global, Pinned, UInt { min: 0, max: 4_294_967_295 }, "0"),
