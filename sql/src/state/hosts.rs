@@ -132,13 +132,10 @@ impl Hosts {
         let host = known.hosts.get(&address);
         host.is_some_and(|host| host.in_a_row >= most)
     }
-    /// TRUNCATE TABLE performance_schema.host_cache: all are let in again.
+    /// TRUNCATE TABLE performance_schema.host_cache: all are let in again. So they are when
+    /// host_cache_size is set, as in MySQL.
     pub fn forget_all(&self) {
         *self.0.lock() = Known::default();
-    }
-    /// host_cache_size was set, and as in MySQL all begin anew.
-    pub fn resize(&self) {
-        self.forget_all();
     }
     /// All that are known, those that came last first.
     #[must_use]

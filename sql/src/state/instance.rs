@@ -427,7 +427,7 @@ impl Instance {
             "cohort_max_lock_bytes" => self.engine.set_max_lock_bytes(value),
             "cohort_max_temporary_bytes" => self.engine.set_max_temporary_bytes(value),
             "connection_control_failed_connections_threshold" => self.door.delays.reset(),
-            "host_cache_size" => self.door.hosts.resize(),
+            "host_cache_size" => self.door.hosts.forget_all(),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
             // Who is refused when even SUPER is, is refused in any case.
             "read_only" if value == 0 => self.set_read_only(ReadOnly::No),
