@@ -77,10 +77,9 @@ pub fn check_sha2(digest: &Sha2Digest, nonce: &Nonce, proof: &[u8]) -> bool {
 }
 
 /// What the client does to a password before it encrypts it, and the server again to undo it: XOR
-/// with the nonce, over and over. The nonce counts with its terminating zero.
+/// with the nonce, over and over, without the zero that ends it in a packet.
 pub fn mask(password: &mut [u8], nonce: &Nonce) {
-    let mask = nonce.iter().chain(&[0]).cycle();
-    for (byte, mask) in password.iter_mut().zip(mask) {
+    for (byte, mask) in password.iter_mut().zip(nonce.iter().cycle()) {
         *byte ^= mask;
     }
 }
@@ -167,5 +166,18 @@ mod tests {
     #[test]
     fn nonces_have_no_zero() {
         assert!((0..100).all(|_| !nonce().contains(&0)));
+    }
+
+    #[test]
+    fn a_mask_begins_again_after_twenty_bytes() {
+        let nonce: Nonce = std::array::from_fn(|at| at as u8 + 1);
+        let mut masked = [0; 45];
+        mask(&mut masked, &nonce);
+        assert_eq!(
+            (masked[0], masked[19], masked[20], masked[40]),
+            (1, 20, 1, 1)
+        );
+        mask(&mut masked, &nonce);
+        assert_eq!(masked, [0; 45]);
     }
 }

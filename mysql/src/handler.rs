@@ -11,7 +11,7 @@ use cohort_sql::{
     statements::Note,
     users::Requirement,
 };
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// Where a client comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Peer {
     /// The host names and addresses accounts may give for it, best first; never empty for a
     /// socket of ours.
     pub hosts: Vec<String>,
-    /// The port at its end; none for a Unix socket.
-    pub port: Option<u16>,
+    /// Its address and the port at its end; none for a Unix socket.
+    pub address: Option<SocketAddr>,
 }
 
 impl Peer {
@@ -32,8 +32,8 @@ impl Peer {
     /// Host and port, as the process list shows them.
     #[must_use]
     pub fn shown(&self) -> String {
-        match self.port {
-            Some(port) => format!("{}:{port}", self.host()),
+        match self.address {
+            Some(address) => format!("{}:{}", self.host(), address.port()),
             None => self.host().to_owned(),
         }
     }
@@ -123,6 +123,10 @@ pub trait Handler {
     /// The client says something that is no statement: the general log's name of it, and what
     /// follows that.
     fn log_command(&self, command: &str, argument: &str);
+    /// Whether statements are to be run before the client is told that it is in (init_connect).
+    fn has_first_statements(&self) -> bool;
+    /// Runs them. What the client is told if one fails, and what went wrong.
+    fn run_first_statements(&mut self) -> Result<(), (SqlError, SqlError)>;
 }
 
 /// A client that has logged in.
@@ -155,6 +159,30 @@ pub trait Backend: Send + Sync + 'static {
     /// Is told whether the password of a login was right. An error for an account that is blocked by
     /// now.
     fn note_login(&self, account: &Account, is_right: bool) -> Result<(), SqlError>;
+    /// Whether a client may come in from this place, before it is greeted.
+    fn may_knock(&self, peer: &Peer) -> Result<(), SqlError>;
+    /// How long the password that somebody gives is not looked at, for wrong ones before it.
+    fn delay_before(&self, user: &str, peer: &Peer) -> Duration;
+    /// Is told whether somebody has proved who it is, and how long it has waited before; how long the
+    /// answer is still held back.
+    fn note_proof(&self, user: &str, peer: &Peer, proof: (bool, Duration)) -> Duration;
+    /// Is told that a client is in, or with which error it was not let in, and what only the server
+    /// may know of the reason.
+    fn note_arrival(&self, user: &str, peer: &Peer, refused: Option<(&SqlError, &str)>);
+    /// Is told that a client has not said who it is, and why.
+    fn note_interruption(&self, peer: &Peer, why: &str);
+    /// Is told that the statements of a new session have failed, what its client was told, and why.
+    fn note_first_failure(&self, peer: &Peer, told: &SqlError, why: &SqlError);
+    /// Is told that a session has ended otherwise than by COM_QUIT.
+    fn note_abort(&self);
+    /// Is called a few times a second.
+    fn look(&self);
+    /// Is told that a client was refused because there are too many.
+    fn note_full(&self);
+    /// Is told that the system did not give a connection out.
+    fn note_accept_error(&self);
+    /// Is told that there was no thread for a client.
+    fn note_no_thread(&self);
     /// Begins the session of a client that has logged in, if it may.
     fn open(&self, arrival: Arrival) -> Result<Self::Session, SqlError>;
     /// Whether the client of a session may become another user.

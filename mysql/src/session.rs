@@ -121,6 +121,12 @@ impl Handler for Session {
     fn is_killed(&self) -> bool {
         Session::is_killed(self)
     }
+    fn has_first_statements(&self) -> bool {
+        Session::has_init_connect(self)
+    }
+    fn run_first_statements(&mut self) -> Result<(), (SqlError, SqlError)> {
+        Session::run_init_connect(self)
+    }
     fn count_bytes(&self, received: u64, sent: u64) {
         let counters = self.state().counters();
         counters.add(Counter::BytesReceived, received);

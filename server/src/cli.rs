@@ -3,7 +3,7 @@
 use crate::{
     backup, binlog, check, compact,
     config::{self, Settings},
-    import, lab, manual, serve,
+    import, lab, manual, security, serve,
 };
 use clap::{CommandFactory, Parser};
 use cohort_coordinator as coordinator;
@@ -51,6 +51,8 @@ enum Command {
     },
     /// Read a whole data directory and say what is damaged.
     Check(check::Check),
+    /// Say what in a server's accounts and settings, and in a data directory, is not safe.
+    CheckSecurity(Box<security::CheckSecurity>),
     /// Give the free space in a data directory back to the disk.
     Compact(compact::Compact),
     /// Copy all that a running server has, or what is new in its log.
@@ -116,6 +118,8 @@ pub fn run() -> Result<(), String> {
             serve::run(&config::complete(*settings, config.as_deref())?)
         }
         Command::Check(check) => check::run(&check),
+        // Its exit code says more than whether it went well.
+        Command::CheckSecurity(options) => std::process::exit(security::run(&options)),
         Command::Compact(compact) => compact::run(&compact),
         Command::Backup(backup) => backup::back_up(&backup),
         Command::Verify(verify) => backup::verify(&verify),

@@ -1,5 +1,6 @@
 //! The database behind the wire protocol: `cohort_sql`'s instance and sessions.
 
+use crate::refusals::{Level, Refusals, with_name_quoted};
 use cohort_mysql::{Account, Arrival, Backend, Peer};
 use cohort_scheduler::{
     Class, Scheduler, Seat,
@@ -10,6 +11,7 @@ use cohort_sql::{
     users::Requirement,
 };
 use std::{
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -27,6 +29,8 @@ pub struct Database {
     pub waits: Arc<Waits>,
     /// What the handshake says.
     pub version: String,
+    /// What the log says of those who were not let in.
+    pub refusals: Refusals,
     /// Set once, when the server begins to stop.
     pub stopping: AtomicBool,
 }
@@ -98,6 +102,62 @@ impl Backend for Database {
                 .note(account, is_right, self.seconds_now()),
             None => Ok(()),
         }
+    }
+    fn may_knock(&self, peer: &Peer) -> Result<(), SqlError> {
+        let Some(address) = ip(peer) else {
+            return Ok(());
+        };
+        let may = self.instance.may_knock(address);
+        if let Err(error) = &may {
+            self.refusals
+                .say(&self.instance, Level::Note, &error.message);
+        }
+        may
+    }
+    fn delay_before(&self, user: &str, peer: &Peer) -> Duration {
+        self.instance.delay_before(user, peer.host())
+    }
+    fn note_proof(&self, user: &str, peer: &Peer, proof: (bool, Duration)) -> Duration {
+        self.instance.delay_of(user, peer.host(), proof)
+    }
+    fn note_arrival(&self, user: &str, peer: &Peer, refused: Option<(&SqlError, &str)>) {
+        let Some((error, why)) = refused else {
+            return self.instance.let_in(ip(peer));
+        };
+        self.instance.not_let_in(ip(peer), error);
+        let told = with_name_quoted(&error.message, user);
+        self.instance.tell_refused(user, peer.host(), error);
+        let told = match why.is_empty() {
+            true => told,
+            false => format!("{told}: {why}"),
+        };
+        self.refusals.say(&self.instance, Level::Note, &told);
+    }
+    fn note_interruption(&self, peer: &Peer, why: &str) {
+        self.instance.handshake_interrupted(ip(peer));
+        let who = peer.host();
+        let told = format!("A client of '{who}' has not said who it is: {why}");
+        self.refusals.say(&self.instance, Level::Note, &told);
+    }
+    fn note_first_failure(&self, peer: &Peer, told: &SqlError, why: &SqlError) {
+        self.instance.not_begun(ip(peer), told);
+        let told = format!("{} ({}: {})", told.message, why.code, why.message);
+        self.refusals.say(&self.instance, Level::Warning, &told);
+    }
+    fn note_abort(&self) {
+        self.instance.door.client_aborted();
+    }
+    fn look(&self) {
+        self.refusals.look();
+    }
+    fn note_full(&self) {
+        self.instance.door.was_full();
+    }
+    fn note_accept_error(&self) {
+        self.instance.door.could_not_accept();
+    }
+    fn note_no_thread(&self) {
+        self.instance.door.had_no_thread();
     }
     fn open(&self, arrival: Arrival) -> Result<Session, SqlError> {
         let Arrival {
@@ -184,4 +244,9 @@ impl Backend for Database {
     fn note_client_wait(&self, waited: Duration) {
         self.waits.note(Wait::Client, waited);
     }
+}
+
+/// The address a client comes from, if it has one.
+fn ip(peer: &Peer) -> Option<IpAddr> {
+    peer.address.map(|address| address.ip())
 }

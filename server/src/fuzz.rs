@@ -71,7 +71,7 @@ impl Server {
         self.last_id += 1;
         let peer = Peer {
             hosts: vec!["localhost".into()],
-            port: None,
+            address: None,
         };
         let answers = thread::scope(|scope| {
             let client = scope.spawn(|| talk(&ours, bytes));

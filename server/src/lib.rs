@@ -18,8 +18,10 @@ mod manual;
 mod packaging;
 mod pool;
 mod progress;
+mod refusals;
 mod replica;
 mod scrub;
+mod security;
 mod serve;
 #[cfg(test)]
 mod status_page;

@@ -5,7 +5,9 @@ use crate::{
     connections::{self, Connections},
     coordinate,
     database::Database,
-    pool, replica, scrub, supervisor, tls,
+    pool,
+    refusals::Refusals,
+    replica, scrub, supervisor, tls,
 };
 use cohort_engine::{
     env::{Env, processors},
@@ -282,6 +284,7 @@ pub(crate) fn database(
         waits,
         instance,
         version: EngineOptions::default().server_version,
+        refusals: Refusals::default(),
         stopping: AtomicBool::new(false),
     })
 }

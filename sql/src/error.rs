@@ -65,6 +65,7 @@ errors! {
     1751 b"HY000" temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 b"HY000" temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
     1032 b"HY000" key_not_found(table) "Can't find record in '{table}'";
+    1184 b"08S01" aborted_connection(id, database, user, host, why) "Aborted connection {id} to db: '{database}' user: '{user}' host: '{host}' ({why})";
     1200 b"HY000" no_replica() "The server is not configured as replica; fix in config file or with CHANGE REPLICATION SOURCE TO";
     1254 b"HY000" replica_runs(what) "Replica(s) already {what}";
     1255 b"HY000" replica_stopped() "Replica already has been stopped";
@@ -85,6 +86,9 @@ errors! {
     1782 b"HY000" anonymous_with_gtid_mode() "@@SESSION.GTID_NEXT cannot be set to ANONYMOUS when @@GLOBAL.GTID_MODE = ON.";
     1790 b"HY000" gtid_owned(gtid) "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns {gtid}. Ownership is released on COMMIT or ROLLBACK.";
     1837 b"HY000" gtid_used(gtid) "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{gtid}'.";
+    3527 b"HY000" no_schema_of_component(urn) "Cannot find schema in specified URN: '{urn}'.";
+    3529 b"HY000" component_not_loaded(urn) "Cannot load component from specified URN: '{urn}'.";
+    3537 b"HY000" component_not_there(urn) "Component specified by URN '{urn}' to unload has not been loaded before.";
     3546 b"HY000" gtid_purged_unchanged(why) "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3648 b"HY000" json_not_changed(table, column) "Could not apply JSON diff in table {table}, column {column}.";
@@ -146,6 +150,7 @@ errors! {
     1116 b"HY000" too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
     1117 b"HY000" too_many_columns() "Too many columns";
     1118 b"42000" row_too_large(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    1129 b"HY000" host_blocked(host) "Host '{host}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
     1133 b"42000" no_matching_user() "Can't find any matching row in the user table";
     1135 b"HY000" cannot_create_thread(errno) "Can't create a new thread (errno {errno}); if you are not out of available memory, you can consult the manual for a possible OS-dependent bug";
     1136 b"21S01" wrong_value_count_on_row(row) "Column count doesn't match value count at row {row}";

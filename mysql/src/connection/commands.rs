@@ -35,11 +35,15 @@ impl<B: Backend> Connection<B> {
         } else {
             Receive::Promptly
         };
+        if commands.begins {
+            self.safely(commands, Connection::begin)?;
+            self.shared.backend.release_slot();
+        }
         while !commands.session.is_over() && !self.shared.backend.is_stopping() {
             if !self.receive(commands, how)? {
                 return Ok(());
             }
-            self.command_safely(commands)?;
+            self.safely(commands, Connection::command)?;
             self.reply(commands)?;
             self.count_bytes(commands, 0);
             commands.session.replied();
@@ -131,10 +135,14 @@ impl<B: Backend> Connection<B> {
         }
     }
 
-    /// Obeys the command that is in the read buffer. A bug in it ends the connection and what
-    /// belongs to it, and nothing else.
-    fn command_safely(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
-        let obeying = AssertUnwindSafe(|| self.command(commands));
+    /// Does something for a session. A bug in it ends the connection and what belongs to it, and
+    /// nothing else.
+    fn safely(
+        &mut self,
+        commands: &mut Commands<B::Session>,
+        what: fn(&mut Self, &mut Commands<B::Session>) -> Outcome,
+    ) -> Outcome {
+        let obeying = AssertUnwindSafe(|| what(self, commands));
         catch_unwind(obeying).unwrap_or_else(|panic| {
             let why = service::reason(&*panic);
             notice!("connection {}: a statement has failed: {why}", self.id);
@@ -185,7 +193,7 @@ impl<B: Backend> Connection<B> {
             }
             command::QUIT => {
                 commands.session.log_command("Quit", "");
-                return Err(End::Quiet);
+                return Err(End::Goodbye);
             }
             command::STATISTICS => {
                 commands.session.log_command("Statistics", "");
@@ -202,7 +210,7 @@ impl<B: Backend> Connection<B> {
                 commands.reset(None);
                 self.ok(&commands.session);
             }
-            command::CHANGE_USER => return self.change_user(commands),
+            command::CHANGE_USER => return self.change_user(),
             command::REGISTER_SLAVE => self.register_replica(commands),
             command::BINLOG_DUMP | command::BINLOG_DUMP_GTID => return self.dump(commands),
             command::COHORT_BACKUP => return self.back_up(commands),
@@ -350,7 +358,7 @@ impl<B: Backend> Connection<B> {
     }
 
     /// Logs another user in; if that fails, the connection ends.
-    fn change_user(&mut self, commands: &mut Commands<B::Session>) -> Outcome {
+    fn change_user(&mut self) -> Outcome {
         let payload = self.wire.reader.payload().get(1..).unwrap_or_default();
         let payload = payload.to_vec();
         let Some(response) = handshake::parse_change_user(&payload, self.dialect.capabilities)
@@ -360,45 +368,13 @@ impl<B: Backend> Connection<B> {
         let dialect = dialect(&response);
         let until = Instant::now() + self.shared.backend.connect_timeout();
         let mut login = Login::new(until, None);
-        let mut granted = self.change_login(&response, &mut login)?;
-        self.shared.backend.release_slot();
-        let granted = loop {
-            if let Some(granted) = granted {
-                break granted;
-            }
-            self.send_promptly()?;
-            self.receive_until(until, login.packet_max())?;
-            granted = self.login_step(&mut login)?;
-        };
-        self.dialect = dialect;
-        self.take_slot(commands);
-        self.shared
-            .backend
-            .admit_again(&commands.session, &granted.who)
-            .map_err(End::Error)?;
-        commands.reset(Some(granted.who));
-        commands.session.set_attributes(granted.request.attributes);
-        self.use_first(&mut commands.session, &granted.request.database)
-    }
-
-    /// Waits for a packet of a login. Only clients that have logged in before get here, so that
-    /// it may keep the thread.
-    fn receive_until(&mut self, until: Instant, max: usize) -> Outcome {
-        loop {
-            let reader = &mut self.wire.reader;
-            match reader.next(&mut &*self.stream, max) {
-                Ok(()) => break,
-                Err(ReadError::Pending) if Instant::now() < until => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        self.wire.writer.sequence = self.wire.reader.sequence;
-        Ok(())
+        let progress = self.change_login(&response, &mut login)?;
+        Err(End::Change(Box::new((login, progress, dialect))))
     }
 }
 
 impl<S: Handler> Commands<S> {
-    fn reset(&mut self, who: Option<Identity>) {
+    pub(super) fn reset(&mut self, who: Option<Identity>) {
         self.statements.clear();
         self.session.reset(who);
     }

@@ -7,7 +7,10 @@ use cohort_engine::types::Collation;
 use cohort_sql::{
     Attributes, Certificate, Encryption, SqlError, session::Identity, users::Requirement,
 };
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// The longest response to the greeting: names, a proof, and up to 64 KiB of attributes.
 const RESPONSE_MAX: usize = 128 * 1024;
@@ -26,6 +29,14 @@ pub(super) struct Login {
     offer: Option<Arc<Offer>>,
     request: Request,
     account: Option<Account>,
+    /// How long its proof has waited before it was looked at.
+    waited: Option<Duration>,
+    /// The client was asked for the password, which tells that its proof was not right.
+    pub was_asked: bool,
+    /// The server was told how this ends.
+    pub is_noted: bool,
+    /// Why it was refused, if the error does not say that for good reason.
+    reason: &'static str,
 }
 
 /// What the client's next packet is.
@@ -105,8 +116,25 @@ pub(super) struct Granted {
     pub request: Request,
 }
 
-/// The end of a step: `None` if the client must send another packet.
-type Step = Result<Option<Granted>, End>;
+/// How a login goes on after a step.
+pub(super) enum Progress {
+    /// The client must send another packet.
+    More,
+    /// For so long its proof is not looked at; then [`Connection::check_proof`].
+    Wait(Duration),
+    /// It is over, and after so long the client is told how.
+    Done(Duration, Box<Result<Granted, SqlError>>),
+}
+
+impl Progress {
+    /// Whether the client may come in.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Progress::Done(_, judged) if judged.is_ok())
+    }
+}
+
+/// The end of a step.
+type Step = Result<Progress, End>;
 
 impl Login {
     /// A login that begins with the greeting.
@@ -117,7 +145,21 @@ impl Login {
             offer,
             request: Request::default(),
             account: None,
+            waited: None,
+            was_asked: false,
+            is_noted: false,
+            reason: "",
         }
+    }
+
+    /// Who wants to come in.
+    pub fn user(&self) -> &str {
+        &self.request.user
+    }
+
+    /// How long its proof was not looked at.
+    pub fn has_waited(&self) -> Duration {
+        self.waited.unwrap_or_default()
     }
 
     /// The longest packet that the client may send next.
@@ -134,7 +176,7 @@ impl<B: Backend> Connection<B> {
     pub(super) fn put_greeting(&mut self) {
         const AUTOCOMMIT: u16 = 2;
         let tls = match &self.phase {
-            Phase::Login(login) if login.offer.is_some() => capability::SSL,
+            Phase::Login(entering) if entering.login.offer.is_some() => capability::SSL,
             _ => 0,
         };
         let version = self.shared.backend.server_version();
@@ -157,7 +199,7 @@ impl<B: Backend> Connection<B> {
                     // What came with the request is the beginning of TLS.
                     let received = self.wire.reader.take_rest();
                     self.shared.tls.accept(&offer, &self.stream, &received)?;
-                    return Ok(None);
+                    return Ok(Progress::More);
                 }
                 let Some(response) = handshake::parse_response(payload) else {
                     return Err(End::Error(SqlError::bad_handshake()));
@@ -181,11 +223,11 @@ impl<B: Backend> Connection<B> {
             Stage::Password if payload == [auth::more::WANT_KEY] => {
                 let shared = self.shared.clone();
                 let Some(key) = shared.key.public() else {
-                    return Err(self.denied(login));
+                    return Ok(self.verdict(login, false));
                 };
                 self.put_more(key.as_bytes());
                 login.stage = Stage::Encrypted;
-                Ok(None)
+                Ok(Progress::More)
             }
             Stage::Password | Stage::Encrypted => {
                 // What cannot be decrypted is a wrong password: an answer that came sooner would
@@ -221,7 +263,11 @@ impl<B: Backend> Connection<B> {
             return self.check_proof(login);
         }
         if login.request.capabilities & capability::PLUGIN_AUTH == 0 {
-            return Err(End::Error(SqlError::unsupported_auth_mode()));
+            let error = SqlError::unsupported_auth_mode();
+            let backend = &self.shared.backend;
+            backend.note_arrival(&login.request.user, &self.peer, Some((&error, "")));
+            login.is_noted = true;
+            return Err(End::Error(error));
         }
         let writer = &mut self.wire.writer;
         writer.begin();
@@ -233,12 +279,22 @@ impl<B: Backend> Connection<B> {
         out.push(0);
         writer.end();
         login.stage = Stage::Proof;
-        Ok(None)
+        Ok(Progress::More)
     }
 
-    fn check_proof(&mut self, login: &mut Login) -> Step {
+    pub(super) fn check_proof(&mut self, login: &mut Login) -> Step {
         if login.request.proof == [0] {
             login.request.proof.clear(); // how some clients send no password
+        }
+        // Asking for the password, or not asking, tells already whether the proof was right.
+        let user = &login.request.user;
+        if login.waited.is_none() {
+            let wait = self.shared.backend.delay_before(user, &self.peer);
+            login.waited = Some(wait);
+            if !wait.is_zero() {
+                login.until += wait;
+                return Ok(Progress::Wait(wait));
+            }
         }
         let proof = &login.request.proof;
         let stored = login.account.as_ref().map(|a| &*a.authentication_string);
@@ -252,12 +308,13 @@ impl<B: Backend> Connection<B> {
             if !known {
                 self.put_more(&[auth::more::FULL]);
                 login.stage = Stage::Password;
-                return Ok(None);
+                login.was_asked = true;
+                return Ok(Progress::More);
             }
             self.put_more(&[auth::more::FAST_SUCCESS]);
             true
         };
-        self.verdict(login, right)
+        Ok(self.verdict(login, right))
     }
 
     /// Checks a password that was sent in full, with a zero at its end.
@@ -272,31 +329,51 @@ impl<B: Backend> Connection<B> {
             self.shared.verified.remember(stored, &password);
         }
         let right = right.is_some();
-        self.verdict(login, right)
+        Ok(self.verdict(login, right))
     }
 
-    fn verdict(&self, login: &mut Login, right: bool) -> Step {
+    /// The end of a login, which the server is told at once, and the client when it has waited long
+    /// enough.
+    fn verdict(&self, login: &mut Login, right: bool) -> Progress {
+        let backend = &self.shared.backend;
+        let user = login.request.user.clone();
+        let judged = self.judge(login, right);
+        let waited = login.waited.unwrap_or_default();
+        let wait = backend.note_proof(&user, &self.peer, (judged.is_ok(), waited));
+        login.is_noted = true;
+        if let Err(error) = &judged {
+            backend.note_arrival(&user, &self.peer, Some((error, login.reason)));
+        }
+        Progress::Done(wait, Box::new(judged))
+    }
+
+    /// Whether somebody whose password was right, or wrong, may come in.
+    fn judge(&self, login: &mut Login, right: bool) -> Result<Granted, SqlError> {
         let required = login.account.as_ref().map(|account| &account.requirement);
         let met = required.is_none_or(|required| is_met(required, self.stream.encryption()));
         if let Some(account) = &login.account {
-            let noted = self.shared.backend.note_login(account, right);
-            noted.map_err(End::Error)?;
+            self.shared.backend.note_login(account, right)?;
         }
         if !right || !met {
+            login.reason = match (&login.account, right) {
+                (None, _) => "there is no such account",
+                (Some(_), false) => "the password is wrong",
+                (Some(_), true) => "the connection is not as the account requires",
+            };
             return Err(self.denied(login));
         }
         if let Some(account) = &login.account {
             if account.locked {
                 let (user, host) = (&login.request.user, self.peer.host());
-                return Err(End::Error(SqlError::account_locked(user, host)));
+                return Err(SqlError::account_locked(user, host));
             }
             let can_change = capability::CAN_HANDLE_EXPIRED_PASSWORDS;
             if account.expired && login.request.capabilities & can_change == 0 {
-                return Err(End::Error(SqlError::password_expired()));
+                return Err(SqlError::password_expired());
             }
         }
         if !self.stream.is_private() && self.shared.backend.requires_secure_transport() {
-            return Err(End::Error(SqlError::secure_transport_required()));
+            return Err(SqlError::secure_transport_required());
         }
         let request = std::mem::take(&mut login.request);
         let account = login.account.take();
@@ -305,18 +382,17 @@ impl<B: Backend> Connection<B> {
             host: self.peer.shown(),
             account: account.map(|account| (account.user, account.host)),
         };
-        Ok(Some(Granted { who, request }))
+        Ok(Granted { who, request })
     }
 
-    fn denied(&self, login: &Login) -> End {
+    fn denied(&self, login: &Login) -> SqlError {
         let request = &login.request;
         let using = if request.proof.is_empty() {
             "NO"
         } else {
             "YES"
         };
-        let error = SqlError::access_denied(&request.user, self.peer.host(), using);
-        End::Error(error)
+        SqlError::access_denied(&request.user, self.peer.host(), using)
     }
 
     fn put_more(&mut self, data: &[u8]) {

@@ -26,7 +26,7 @@ use cohort_engine::{
 use cohort_scheduler::{Class, Tickets};
 use cohort_sql::{Done, Output, SqlError};
 use late::Late;
-use login::{Granted, Login};
+use login::{Login, Progress};
 use rustc_hash::FxHashMap;
 use std::{
     net::Shutdown,
@@ -57,10 +57,14 @@ pub struct Shared<B> {
 
 /// Why a connection ends.
 enum End {
-    /// The client has gone, or asked for it.
+    /// The client has gone, or is to go.
     Quiet,
+    /// The client has asked for it.
+    Goodbye,
     /// After this last word to the client.
     Error(SqlError),
+    /// It does not end: the client becomes another user, if this login succeeds.
+    Change(Box<(Login, Progress, Dialect)>),
 }
 
 impl From<ReadError> for End {
@@ -87,6 +91,9 @@ pub enum Next {
     Wait(Instant),
     /// To be served again, as its client has sent more already.
     Again,
+    /// To be served at this moment, to be told that its time is over: until then nothing that its
+    /// client sends is looked at. If its client goes, it is to be served at once.
+    Delay(Instant),
     /// Nothing: it is over.
     Over,
 }
@@ -126,12 +133,21 @@ pub struct Connection<B: Backend> {
 
 /// How far a connection has come.
 enum Phase<S> {
-    Login(Box<Login>),
+    Login(Box<Entering<S>>),
     Commands(Box<Commands<S>>),
     /// The last word was said; so many bytes that the client still sends are read away, for a
     /// closed socket with unread bytes would take it back.
     Leaving(usize, Instant),
     Over,
+}
+
+/// A client that says who it is.
+struct Entering<S> {
+    login: Login,
+    /// What waits for this moment, if its answer is held back.
+    delayed: Option<(Instant, Progress)>,
+    /// The session that it has already, and how it speaks in another (COM_CHANGE_USER).
+    before: Option<(Box<Commands<S>>, Dialect)>,
 }
 
 /// What obeying commands needs besides the connection.
@@ -144,6 +160,8 @@ struct Commands<S> {
     kinds: Vec<Kind>,
     /// net_write_timeout as the socket has it.
     write_timeout: Duration,
+    /// Its client does not know yet that it is in: statements are to be run before.
+    begins: bool,
 }
 
 impl<B: Backend> Connection<B> {
@@ -172,7 +190,11 @@ impl<B: Backend> Connection<B> {
             },
             multi: false,
             admin,
-            phase: Phase::Login(Box::new(Login::new(until, shared.tls.offer()))),
+            phase: Phase::Login(Box::new(Entering {
+                login: Login::new(until, shared.tls.offer()),
+                delayed: None,
+                before: None,
+            })),
             ahead: Arc::default(),
             late: None,
         }
@@ -223,16 +245,50 @@ impl<B: Backend> Connection<B> {
         }
     }
 
+    /// Whether the answer to its login is held back.
+    pub fn is_delayed(&self) -> bool {
+        matches!(&self.phase, Phase::Login(entering) if entering.delayed.is_some())
+    }
+
+    /// Whether its client is let in once its answer is not held back any more.
+    pub fn would_be_let_in(&self) -> bool {
+        match &self.phase {
+            Phase::Login(entering) => {
+                let delayed = entering.delayed.as_ref();
+                delayed.is_some_and(|(_, progress)| progress.is_success())
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells a client whose answer was held back that there is no room for it any more.
+    pub fn turn_away(&mut self) -> Next {
+        self.phase = Phase::Over;
+        self.end(End::Error(SqlError::too_many_connections()))
+    }
+
     /// Deals with what the client has sent. The thread may hold a slot already.
     pub fn serve(&mut self) -> Next {
         let served = match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Login(login) => match self.log_in(login) {
-                Ok(()) if self.has_begun_ahead() => return Next::Again,
-                done => done,
+            // Nothing was waited for but its end: the client has gone.
+            Phase::Login(entering) if entering.delayed.is_some() => {
+                self.give_up(&entering, "the client did not wait for the answer");
+                Err(End::Quiet)
+            }
+            Phase::Login(entering) => return self.go_on_entering(entering, Connection::log_in),
+            Phase::Commands(mut commands) => match self.obey(&mut commands) {
+                Ok(()) => {
+                    self.phase = Phase::Commands(commands);
+                    Ok(())
+                }
+                Err(End::Change(change)) => return self.begin_change(commands, *change),
+                Err(end) => {
+                    if !matches!(end, End::Goodbye) {
+                        self.shared.backend.note_abort();
+                    }
+                    Err(end)
+                }
             },
-            Phase::Commands(mut commands) => self.obey(&mut commands).map(|()| {
-                self.phase = Phase::Commands(commands);
-            }),
             Phase::Leaving(left, until) => self.read_away(left, until),
             Phase::Over => Err(End::Quiet),
         };
@@ -256,10 +312,23 @@ impl<B: Backend> Connection<B> {
     pub fn expire(&mut self) -> Next {
         let partial = !self.wire.reader.is_empty();
         match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Commands(commands) if !partial => {
+            Phase::Commands(commands) => {
                 drop(commands);
-                self.end(End::Error(SqlError::inactive_client()))
+                self.shared.backend.note_abort();
+                self.end(match partial {
+                    true => End::Quiet,
+                    false => End::Error(SqlError::inactive_client()),
+                })
             }
+            Phase::Login(mut entering) => match entering.delayed.take() {
+                Some((_, progress)) => self.go_on_entering(entering, |connection, entering| {
+                    connection.after_delay(entering, progress)
+                }),
+                None => {
+                    self.give_up(&entering, "it took too long");
+                    self.end(End::Quiet)
+                }
+            },
             _ => self.end(End::Quiet),
         }
     }
@@ -270,7 +339,10 @@ impl<B: Backend> Connection<B> {
         self.wire.writer.rest();
         let now = Instant::now();
         match &mut self.phase {
-            Phase::Login(login) => Next::Wait(login.until),
+            Phase::Login(entering) => match &entering.delayed {
+                Some((until, _)) => Next::Delay(*until),
+                None => Next::Wait(entering.login.until),
+            },
             Phase::Commands(commands) => {
                 commands.parameters = Vec::new();
                 commands.kinds = Vec::new();
@@ -339,72 +411,6 @@ impl<B: Backend> Connection<B> {
         Err(End::Quiet)
     }
 
-    /// Goes on with a login as far as the client has sent its packets.
-    fn log_in(&mut self, mut login: Box<Login>) -> Result<(), End> {
-        loop {
-            let reader = &mut self.wire.reader;
-            match reader.next(&mut Prompt(&self.stream), login.packet_max()) {
-                Ok(()) => {}
-                Err(ReadError::Pending) => {
-                    self.phase = Phase::Login(login);
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
-            }
-            self.wire.writer.sequence = self.wire.reader.sequence;
-            if let Some(granted) = self.login_step(&mut login)? {
-                let commands = self.enter(granted)?;
-                self.send_promptly()?;
-                self.phase = Phase::Commands(Box::new(commands));
-                return Ok(());
-            }
-            self.send_promptly()?;
-        }
-    }
-
-    /// Begins the session, in the database that came with the login, and says that all is well.
-    fn enter(&mut self, granted: Granted) -> Result<Commands<B::Session>, End> {
-        let Granted { who, request } = granted;
-        let arrival = super::Arrival {
-            id: self.id,
-            who,
-            found_rows: request.capabilities & capability::FOUND_ROWS != 0,
-            interactive: request.capabilities & capability::INTERACTIVE != 0,
-            admin: self.admin,
-            collation: request.collation.unwrap_or(DEFAULT),
-            encryption: self.stream.encryption(),
-        };
-        let user = arrival.who.user.clone();
-        let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
-        let means = match (self.peer.port, self.stream.is_encrypted()) {
-            (None, _) => "Socket",
-            (Some(_), true) => "SSL/TLS",
-            (Some(_), false) => "TCP/IP",
-        };
-        let (host, database) = (self.peer.host(), &request.database);
-        let line = format!("{user}@{host} on {database} using {means}");
-        session.connected(means, &line).map_err(End::Error)?;
-        session.set_attributes(request.attributes);
-        self.use_first(&mut session, &request.database)?;
-        Ok(Commands {
-            owner: session.owner(),
-            session,
-            tickets: Tickets::default(),
-            statements: FxHashMap::default(),
-            parameters: Vec::new(),
-            kinds: Vec::new(),
-            write_timeout: Duration::ZERO,
-        })
-    }
-
-    fn use_first(&mut self, session: &mut B::Session, database: &str) -> Result<(), End> {
-        if !database.is_empty() {
-            session.use_database(database).map_err(End::Error)?;
-        }
-        self.ok(session);
-        Ok(())
-    }
-
     fn ok(&mut self, session: &B::Session) {
         let done = Done {
             status: session.status(),
@@ -445,5 +451,6 @@ fn dialect(login: &handshake::Login<'_>) -> Dialect {
 mod backup;
 mod commands;
 mod dump;
+mod entering;
 pub(super) mod late;
 mod login;

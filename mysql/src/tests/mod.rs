@@ -31,7 +31,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 mod tls;
@@ -182,6 +182,12 @@ impl Handler for CannedSession {
         Ok(())
     }
     fn log_command(&self, _: &str, _: &str) {}
+    fn has_first_statements(&self) -> bool {
+        false
+    }
+    fn run_first_statements(&mut self) -> Result<(), (SqlError, SqlError)> {
+        Ok(())
+    }
 }
 
 impl Backend for Canned {
@@ -191,7 +197,7 @@ impl Backend for Canned {
     }
     fn account(&self, user: &str, _: &Peer) -> Option<Account> {
         let (plugin, authentication_string) = match user {
-            "open" => ("caching_sha2_password", String::new()),
+            "open" | "slow" => ("caching_sha2_password", String::new()),
             "native" => ("mysql_native_password", password::native(b"secret")),
             "sha2" => (
                 "caching_sha2_password",
@@ -212,6 +218,26 @@ impl Backend for Canned {
     fn note_login(&self, _: &Account, _: bool) -> Result<(), SqlError> {
         Ok(())
     }
+    fn may_knock(&self, _: &Peer) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn delay_before(&self, user: &str, _: &Peer) -> Duration {
+        match user {
+            "slow" => Duration::from_millis(300),
+            _ => Duration::ZERO,
+        }
+    }
+    fn note_proof(&self, _: &str, _: &Peer, _: (bool, Duration)) -> Duration {
+        Duration::ZERO
+    }
+    fn note_arrival(&self, _: &str, _: &Peer, _: Option<(&SqlError, &str)>) {}
+    fn look(&self) {}
+    fn note_interruption(&self, _: &Peer, _: &str) {}
+    fn note_first_failure(&self, _: &Peer, _: &SqlError, _: &SqlError) {}
+    fn note_abort(&self) {}
+    fn note_full(&self) {}
+    fn note_accept_error(&self) {}
+    fn note_no_thread(&self) {}
     fn open(&self, _: Arrival) -> Result<CannedSession, SqlError> {
         Ok(CannedSession { id: 0 })
     }
@@ -282,7 +308,7 @@ impl Client {
         let serving = move || {
             let peer = Peer {
                 hosts: vec!["localhost".into()],
-                port: None,
+                address: None,
             };
             let stream = Arc::new(Stream::from(theirs));
             let mut connection = Connection::new(&Arc::new(shared), &stream, 1, peer, false);
@@ -290,6 +316,11 @@ impl Client {
             while next != Next::Over {
                 // In a crowd the thread takes its slot on to the next connection.
                 assert!(crowded || !has_slot.load(Ordering::SeqCst));
+                if let Next::Delay(until) = next {
+                    thread::sleep(until.saturating_duration_since(Instant::now()));
+                    next = connection.expire();
+                    continue;
+                }
                 if next != Next::Again {
                     poll(&mut [PollFd::new(&*stream, PollFlags::IN)], None).unwrap();
                 }
@@ -421,6 +452,33 @@ fn a_conversation() {
     assert_eq!(client.command(command::QUERY, b"x")[1], 0);
     assert_eq!(client.command(command::SET_OPTION, &[0, 0])[0], 0xfe);
     assert_eq!(client.command(command::QUERY, b"x")[1], 1);
+    client.tell(command::QUIT, b"");
+    assert!(matches!(client.receive(), Err(ReadError::Closed)));
+    client.finish();
+}
+
+/// Until a login that is held back has waited nothing is said, and nothing that was sent ahead is
+/// lost.
+#[test]
+fn an_answer_that_is_held_back() {
+    let held_back = Duration::from_millis(250);
+    let mut client = Client::connect();
+    client.respond("slow", "caching_sha2_password", "test");
+    client.writer.sequence = 0;
+    client.tell(command::PING, b"");
+    let since = Instant::now();
+    client.reader.sequence = 2;
+    assert_eq!(client.receive().unwrap()[0], 0, "it is in");
+    assert!(since.elapsed() > held_back);
+    client.reader.sequence = 1;
+    assert_eq!(client.receive().unwrap()[0], 0, "PING");
+    // The same for who is in already, by COM_CHANGE_USER.
+    let mut change = b"slow\0\0test\0\xff\0caching_sha2_password\0".to_vec();
+    change.push(0);
+    let since = Instant::now();
+    assert_eq!(client.command(command::CHANGE_USER, &change)[0], 0);
+    assert!(since.elapsed() > held_back);
+    assert_eq!(client.command(command::PING, b"")[0], 0);
     client.tell(command::QUIT, b"");
     assert!(matches!(client.receive(), Err(ReadError::Closed)));
     client.finish();

@@ -20,7 +20,7 @@
 //! | `verify`, `restore`, `logs` | reading all of it; making a data directory; the logs from after it |
 
 mod archive;
-mod connect;
+pub mod connect;
 mod logs;
 mod manifest;
 pub mod moment;

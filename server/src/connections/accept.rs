@@ -38,7 +38,7 @@ impl<B: Backend> Connections<B> {
             let (stream, _) = listener.accept()?;
             let peer = Peer {
                 hosts: vec!["localhost".into()],
-                port: None,
+                address: None,
             };
             Ok((Stream::from(stream), peer))
         };
@@ -71,6 +71,7 @@ impl<B: Backend> Connections<B> {
                     // The client gave up before we came to it.
                     Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
                     Err(error) => {
+                        connections.shared.backend.note_accept_error();
                         // Most likely no file descriptors are left: others will end.
                         if complained.is_none_or(|at| at.elapsed() > Duration::from_secs(60)) {
                             notice!("cannot accept a connection: {error}");
@@ -90,6 +91,9 @@ impl<B: Backend> Connections<B> {
         if self.shared.backend.is_stopping() {
             return connection::refuse(&stream, &SqlError::shutdown_in_progress());
         }
+        if let Err(error) = self.shared.backend.may_knock(&peer) {
+            return connection::refuse(&stream, &error);
+        }
         let mut client = self.register(&mut self.table.lock(), stream, peer, true);
         let stream = Arc::clone(client.connection.stream());
         let thread = thread::Builder::new()
@@ -97,6 +101,7 @@ impl<B: Backend> Connections<B> {
             .stack_size(STACK)
             .spawn(move || client.attend());
         if let Err(error) = thread {
+            self.shared.backend.note_no_thread();
             let errno = error.raw_os_error().unwrap_or(0);
             connection::refuse(&stream, &SqlError::cannot_create_thread(errno));
         }
@@ -108,8 +113,9 @@ impl<B: Backend> Client<B> {
     fn attend(&mut self) {
         let mut next = self.connection.greet();
         loop {
-            let until = match next {
-                Next::Wait(until) => until,
+            let (until, heard) = match next {
+                Next::Wait(until) => (until, PollFlags::IN),
+                Next::Delay(until) => (until, PollFlags::RDHUP),
                 Next::Again => {
                     next = self.serve();
                     continue;
@@ -119,7 +125,7 @@ impl<B: Backend> Client<B> {
             let left = until.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).unwrap_or_default();
             let stream = Arc::clone(self.connection.stream());
-            let mut heard = [PollFd::new(&*stream, PollFlags::IN)];
+            let mut heard = [PollFd::new(&*stream, heard)];
             self.expired = match poll(&mut heard, Some(&timeout)) {
                 Ok(events) => events == 0,
                 Err(_) => false,
@@ -145,7 +151,7 @@ fn tcp_peer(address: SocketAddr) -> Peer {
     }
     Peer {
         hosts,
-        port: Some(address.port()),
+        address: Some(SocketAddr::new(ip, address.port())),
     }
 }
 

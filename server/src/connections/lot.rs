@@ -53,7 +53,12 @@ impl<B: Backend> Lot<B> {
     }
 
     /// Parks a connection from now on, until its client sends something or its deadline comes.
+    /// If its answer is held back, only until its client goes, or its deadline.
     pub fn park(&self, mut client: Box<Client<B>>, since: Instant, until: Instant) {
+        let heard = match client.connection.is_delayed() {
+            true => EventFlags::RDHUP,
+            false => EventFlags::IN | EventFlags::RDHUP,
+        };
         let id = client.connection.id();
         let stream = Arc::clone(client.connection.stream());
         let watched = std::mem::replace(&mut client.watched, true);
@@ -67,10 +72,7 @@ impl<B: Backend> Lot<B> {
             },
         );
         // With the lock held: the event may come before this returns.
-        let (data, flags) = (
-            EventData::new_u64(id),
-            EventFlags::IN | EventFlags::RDHUP | EventFlags::ONESHOT,
-        );
+        let (data, flags) = (EventData::new_u64(id), heard | EventFlags::ONESHOT);
         let asked = if watched {
             epoll::modify(&*self.epoll, &*stream, data, flags)
         } else {
@@ -156,6 +158,7 @@ fn attend<B: Backend>(epoll: &OwnedFd, connections: &Weak<Connections<B>>) {
             let expired = connections.lot.take_expired(now).into_iter();
             connections.submit(expired.map(|parked| parked.client));
             connections.look_into_lobby();
+            connections.shared.backend.look();
         }
     }
 }

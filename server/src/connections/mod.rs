@@ -50,6 +50,10 @@ use std::{
 /// So many newcomers wait at most when the server is full.
 const LOBBY_MAX: usize = 1024;
 
+/// One of so many of the clients that the server can have at most may be one whose answer is held
+/// back.
+const DELAYED_SHARE: usize = 2;
+
 /// The connections of a server.
 pub struct Connections<B: Backend> {
     /// What they share.
@@ -74,6 +78,9 @@ struct Table {
     open: FxHashMap<u64, Open>,
     /// How many of them are administrators', who are not counted.
     admins: usize,
+    /// How many of them are held back for wrong passwords, and not counted either: others would not
+    /// get in.
+    delayed: usize,
     lobby: VecDeque<Newcomer>,
     /// The server ends: it has shut its side of all connections down, which looks as if their
     /// clients had gone.
@@ -123,6 +130,9 @@ impl<B: Backend> Connections<B> {
         if self.shared.backend.is_stopping() {
             return connection::refuse(&stream, &SqlError::shutdown_in_progress());
         }
+        if let Err(error) = self.shared.backend.may_knock(&peer) {
+            return connection::refuse(&stream, &error);
+        }
         let mut table = self.table.lock();
         if self.is_full(&table) {
             let wait = Duration::from_millis(self.admission_ms.load(Ordering::Relaxed));
@@ -132,7 +142,7 @@ impl<B: Backend> Connections<B> {
                 || table.open.len() + waiting >= *limits::CLIENTS
             {
                 drop(table);
-                return connection::refuse(&stream, &SqlError::too_many_connections());
+                return self.refuse_full(&stream);
             }
             let until = Instant::now() + wait;
             table.lobby.push_back(Newcomer {
@@ -149,7 +159,13 @@ impl<B: Backend> Connections<B> {
 
     fn is_full(&self, table: &Table) -> bool {
         let max = self.max.load(Ordering::Relaxed).min(*limits::CLIENTS);
-        table.open.len() - table.admins >= max
+        table.open.len() - table.admins - table.delayed >= max
+            || table.open.len() >= *limits::CLIENTS
+    }
+
+    fn refuse_full(&self, stream: &Stream) {
+        self.shared.backend.note_full();
+        connection::refuse(stream, &SqlError::too_many_connections());
     }
 
     fn register(
@@ -171,6 +187,7 @@ impl<B: Backend> Connections<B> {
                 connections: Arc::clone(self),
                 id,
                 admin,
+                delayed: false,
             },
             watched: false,
             expired: false,
@@ -194,10 +211,32 @@ impl<B: Backend> Connections<B> {
             }
         }
         for newcomer in turned_away {
-            connection::refuse(&newcomer.stream, &SqlError::too_many_connections());
+            self.refuse_full(&newcomer.stream);
         }
         for client in let_in {
             client.greet();
+        }
+    }
+
+    /// Holds the answer to a login back. If too many are held back, its client gets none.
+    fn delay(self: &Arc<Self>, mut client: Box<Client<B>>, until: Instant) {
+        let mut table = self.table.lock();
+        let registered = &mut client.registered;
+        if !registered.delayed {
+            if table.delayed >= *limits::CLIENTS / DELAYED_SHARE {
+                drop(table);
+                self.shared.backend.note_full();
+                return drop(client);
+            }
+            registered.delayed = true;
+            table.delayed += 1;
+        }
+        let somebody_waits = !table.lobby.is_empty();
+        drop(table);
+        self.lot.park(client, Instant::now(), until);
+        if somebody_waits {
+            // Its place is free.
+            self.look_into_lobby();
         }
     }
 
@@ -272,6 +311,10 @@ impl<B: Backend> Client<B> {
     fn serve(&mut self) -> Next {
         if self.expired {
             self.expired = false;
+            if self.connection.would_be_let_in() && !self.registered.count_again() {
+                self.registered.connections.shared.backend.note_full();
+                return self.connection.turn_away();
+            }
             self.connection.expire()
         } else {
             self.connection.serve()
@@ -287,6 +330,7 @@ impl<B: Backend> Client<B> {
                 connections.statements.client_falls_silent(now);
                 connections.lot.park(self, now, until);
             }
+            Next::Delay(until) => connections.delay(self, until),
             Next::Again => connections.submit(std::iter::once(self)),
             Next::Over => {}
         }
@@ -302,6 +346,7 @@ impl<B: Backend> Task for Client<B> {
         self.connection.holds_locks()
     }
     fn refuse(self: Box<Self>, error: &io::Error) {
+        self.registered.connections.shared.backend.note_no_thread();
         let errno = error.raw_os_error().unwrap_or(0);
         connection::refuse(
             self.connection.stream(),
@@ -315,6 +360,24 @@ struct Registered<B: Backend> {
     connections: Arc<Connections<B>>,
     id: u64,
     admin: bool,
+    /// It is not counted: its answer is held back.
+    delayed: bool,
+}
+
+impl<B: Backend> Registered<B> {
+    /// Counts it again, if there is room.
+    fn count_again(&mut self) -> bool {
+        let mut table = self.connections.table.lock();
+        if !self.delayed {
+            return true;
+        }
+        if self.connections.is_full(&table) {
+            return false;
+        }
+        self.delayed = false;
+        table.delayed -= 1;
+        true
+    }
 }
 
 impl<B: Backend> Drop for Registered<B> {
@@ -323,6 +386,7 @@ impl<B: Backend> Drop for Registered<B> {
         let mut table = connections.table.lock();
         table.open.remove(&self.id);
         table.admins -= usize::from(self.admin);
+        table.delayed -= usize::from(self.delayed);
         if table.open.is_empty() {
             connections.none_left.notify_all();
         }

@@ -38,7 +38,7 @@ mod settings;
 mod snapshot;
 mod stop;
 mod tables;
-mod text;
+pub mod text;
 
 use crate::progress::size;
 use accounts::Account;

@@ -54,10 +54,10 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "warnings",
             ],
             &["command", "expr", "rights"],
-            &["data_type"],
-            &["parse"],
+            &["data_type", "digest"],
+            &["parse", "statements"],
             &["variables"],
-            &["expr_text"],
+            &["expr_text", "password_policy"],
             &["row_expr"],
             &["defaults", "foreign_key_text"],
             &["advice", "plan"],
@@ -75,7 +75,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "server",
         &[
-            &["progress"],
+            &["progress", "refusals"],
             &[
                 "connections",
                 "database",
@@ -90,7 +90,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["coordinate"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
-            &["binlog", "compact"],
+            &["binlog", "compact", "security"],
             &["cli", "packaging", "status_page"],
         ],
     ),

@@ -16,9 +16,7 @@
 //! Memory is bounded: beyond [`ENTRIES_MAX`] pairs of user and statement the rest is counted
 //! together, under no statement, as performance_schema does.
 
-pub mod digest;
-
-use crate::lexer::Mode;
+use crate::{digest, lexer::Mode};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::{

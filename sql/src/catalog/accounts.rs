@@ -19,7 +19,7 @@ fn flag(on: bool) -> Value {
 }
 
 /// A time in seconds since 1970, as the session sees it.
-fn moment(session: &State, seconds: u64) -> Value {
+pub(super) fn moment(session: &State, seconds: u64) -> Value {
     let micros = i64::try_from(seconds.saturating_mul(1_000_000)).ok();
     let utc = micros.filter(|micros| *micros > 0);
     let utc = utc.and_then(DateTime::from_unix_micros);

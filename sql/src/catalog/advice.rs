@@ -2,7 +2,8 @@
 
 use super::{Rows, number, text};
 use crate::{
-    advice::{Finding, IDLE_US_MIN, Subject, Times, What, digest},
+    advice::{Finding, IDLE_US_MIN, Subject, Times, What},
+    digest,
     privileges::needed,
     state::State,
 };

@@ -4,6 +4,7 @@
 mod accounts;
 mod advice;
 mod definitions;
+mod door;
 mod mariadb;
 mod objects;
 mod performance_columns;
@@ -24,11 +25,11 @@ pub(crate) use views::{view_table, visible as visible_views};
 
 use crate::{exec::VirtualRows, plan::VirtualTables, state::State};
 use cohort_engine::types::{
-    Collation, Column, ColumnType, Table, TableId, Value, schema::DefaultValue,
+    Collation, Column, ColumnType, Table, TableId, Value, View, schema::DefaultValue,
 };
 use definitions as def;
 use performance_columns as columns_of;
-pub(crate) use statements::truncate;
+pub(crate) use statements::{Emptying, emptying};
 use std::sync::{Arc, LazyLock};
 pub(crate) use sys::find_view;
 
@@ -94,6 +95,9 @@ impl VirtualTables for State {
     }
     fn is_virtual(&self, database: &str) -> bool {
         is_virtual(database)
+    }
+    fn view(&self, database: &str, name: &str) -> Option<Arc<View>> {
+        sys::own_view(database, name)
     }
 }
 
@@ -180,6 +184,12 @@ const ENTRIES: &[Entry] = &[
         "ENABLED_ROLES",
         def::ENABLED_ROLES,
         accounts::enabled_roles,
+    ),
+    (
+        INFORMATION,
+        "CONNECTION_CONTROL_FAILED_LOGIN_ATTEMPTS",
+        door::CONNECTION_CONTROL_FAILED_LOGIN_ATTEMPTS,
+        door::failed_logins,
     ),
     (INFORMATION, "ENGINES", def::ENGINES, server::engines),
     (INFORMATION, "EVENTS", def::EVENTS, nothing),
@@ -336,6 +346,12 @@ const ENTRIES: &[Entry] = &[
         "columns_priv",
         def::MYSQL_COLUMNS_PRIV,
         accounts::column_grants,
+    ),
+    (
+        "mysql",
+        "component",
+        door::MYSQL_COMPONENT,
+        door::components,
     ),
     ("mysql", "db", def::MYSQL_DB, accounts::databases),
     (
@@ -544,6 +560,12 @@ const ENTRIES: &[Entry] = &[
     ),
     (
         PERFORMANCE,
+        "connection_control_failed_login_attempts",
+        door::PS_CONNECTION_CONTROL_FAILED_LOGIN_ATTEMPTS,
+        door::failed_logins,
+    ),
+    (
+        PERFORMANCE,
         "data_locks",
         def::PS_DATA_LOCKS,
         server::data_locks,
@@ -571,6 +593,12 @@ const ENTRIES: &[Entry] = &[
         "global_variables",
         def::PS_GLOBAL_VARIABLES,
         server::global_variables,
+    ),
+    (
+        PERFORMANCE,
+        "host_cache",
+        door::PS_HOST_CACHE,
+        door::host_cache,
     ),
     (
         PERFORMANCE,

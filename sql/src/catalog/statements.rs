@@ -499,41 +499,49 @@ pub(super) fn general_log(session: &State) -> Rows {
     })
 }
 
-/// TRUNCATE TABLE of a computed table; `false` if it is not one that can be.
-pub(crate) fn truncate(session: &State, database: &str, name: &str) -> bool {
-    let instance = &session.instance;
-    let of_sessions = |reset: &dyn Fn(&mut Recent)| {
-        for entry in instance.sessions.list() {
-            reset(&mut entry.recent.lock());
-        }
-    };
+/// What forgets what a table is computed of.
+pub(crate) type Emptying = fn(&State);
+
+/// What TRUNCATE TABLE of a computed table does; `None` if it is not one that can be emptied.
+pub(crate) fn emptying(database: &str, name: &str) -> Option<Emptying> {
     let name = (database.to_ascii_lowercase(), name.to_ascii_lowercase());
-    match (name.0.as_str(), name.1.as_str()) {
-        ("mysql", "slow_log") => instance.query_logs.forget_rows(LogKind::Slow),
-        ("mysql", "general_log") => instance.query_logs.forget_rows(LogKind::General),
+    Some(match (name.0.as_str(), name.1.as_str()) {
+        ("mysql", "slow_log") => |session| {
+            session.instance.query_logs.forget_rows(LogKind::Slow);
+        },
+        ("mysql", "general_log") => |session| {
+            session.instance.query_logs.forget_rows(LogKind::General);
+        },
         (
             "performance_schema",
             "events_statements_summary_by_digest"
             | "events_statements_histogram_by_digest"
             | "events_statements_histogram_global",
-        ) => {
-            of_sessions(&|recent| recent.reset_sums(&instance.digests));
-            instance.digests.reset();
-        }
+        ) => |session| {
+            let digests = &session.instance.digests;
+            of_sessions(session, |recent| recent.reset_sums(digests));
+            digests.reset();
+        },
         ("performance_schema", "events_statements_current" | "events_statements_history") => {
-            of_sessions(&Recent::reset_history);
+            |session| of_sessions(session, Recent::reset_history)
         }
         (
             "performance_schema",
             "table_io_waits_summary_by_index_usage" | "table_io_waits_summary_by_table",
-        ) => instance.sessions.forget_tables(),
+        ) => |session| session.instance.sessions.forget_tables(),
         ("performance_schema", "events_errors_summary_global_by_error") => {
-            instance.sessions.errors.reset();
+            |session| session.instance.sessions.errors.reset()
         }
         ("performance_schema", "accounts" | "users" | "hosts") => {
-            instance.sessions.forget_places();
+            |session| session.instance.sessions.forget_places()
         }
-        _ => return false,
+        ("performance_schema", "host_cache") => |session| session.instance.door.hosts.forget_all(),
+        _ => return None,
+    })
+}
+
+fn of_sessions(session: &State, forget: impl Fn(&mut Recent)) {
+    for entry in session.instance.sessions.list() {
+        forget(&mut entry.recent.lock());
     }
-    true
 }

@@ -57,10 +57,10 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
         ("Threads_running", running as u64),
         ("Uptime", uptime),
         ("Uptime_since_flush_status", uptime),
-        ("Aborted_clients", 0),
         ("Open_tables", 0),
         ("Innodb_page_size", default_number("innodb_page_size")),
     ]);
+    values.extend(instance.door.status());
     let stats = instance.engine.stats();
     engine(&stats, &mut values);
     waits_for_replicas(&stats.semi_sync, &mut values);

@@ -396,14 +396,19 @@ pub(super) fn table_of(session: &State, view: &Arc<View>) -> Option<Arc<Table>> 
 
 /// The view of a name: one of a dictionary, or of `sys`.
 pub(crate) fn find_view(dictionary: &Dictionary, database: &str, name: &str) -> Option<Arc<View>> {
-    let own = || {
-        let is_it = |view: &&Arc<View>| view.name.eq_ignore_ascii_case(name);
-        let mut views = VIEWS.iter();
-        database
-            .eq_ignore_ascii_case(SYS)
-            .then(|| views.find(is_it).cloned())?
-    };
-    dictionary.view(database, name).cloned().or_else(own)
+    let stored = dictionary.view(database, name).cloned();
+    stored.or_else(|| own_view(database, name))
+}
+
+/// The view of a name in `sys`.
+pub(super) fn own_view(database: &str, name: &str) -> Option<Arc<View>> {
+    let mut views = VIEWS.iter();
+    match database.eq_ignore_ascii_case(SYS) {
+        true => views
+            .find(|view| view.name.eq_ignore_ascii_case(name))
+            .cloned(),
+        false => None,
+    }
 }
 
 #[cfg(test)]

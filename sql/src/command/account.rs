@@ -143,10 +143,12 @@ fn identified(c: &mut Cursor) -> Parsed<Authentication> {
         authentication.plugin = Some(c.name_or_string()?);
     }
     if c.eat("BY") {
-        if c.is("RANDOM") {
-            return Err(SqlError::not_supported("IDENTIFIED BY RANDOM PASSWORD"));
+        if c.eat("RANDOM") {
+            c.expect("PASSWORD")?;
+            authentication.is_random = true;
+        } else {
+            authentication.password = Some(c.string()?);
         }
-        authentication.password = Some(c.string()?);
         if c.is("REPLACE") || c.is("RETAIN") {
             return Err(SqlError::not_supported(
                 "REPLACE or RETAIN CURRENT PASSWORD",
@@ -279,11 +281,16 @@ fn small(c: &mut Cursor, option: &str) -> Parsed<u16> {
     small.ok_or_else(|| SqlError::incorrect_value(option, number))
 }
 
-/// SET PASSWORD [FOR user] = 'password'
+/// SET PASSWORD [FOR user] {= 'password' | TO RANDOM}
 pub(super) fn set_password(c: &mut Cursor) -> Parsed<AccountStatement> {
     let user = if c.eat("FOR") { Some(user(c)?) } else { None };
-    c.expect_symbol("=")?;
-    let password = c.string()?;
+    let password = match c.eat_all(&["TO", "RANDOM"]) {
+        true => None,
+        false => {
+            c.expect_symbol("=")?;
+            Some(c.string()?)
+        }
+    };
     if c.is("REPLACE") || c.is("RETAIN") {
         return Err(SqlError::not_supported(
             "REPLACE or RETAIN CURRENT PASSWORD",

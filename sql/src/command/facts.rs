@@ -86,16 +86,20 @@ impl Command {
                 status: true,
                 logs: false,
                 engine: false,
+                hosts: false,
                 ..
             } => Facts::of("flush").commits().needs(needed::FLUSH_STATUS),
             Command::Flush {
                 privileges: true,
                 logs: false,
                 engine: false,
+                hosts: false,
                 ..
             } => Facts::of("flush").commits().needs(needed::FLUSH_PRIVILEGES),
             Command::Flush { .. } => Facts::of("flush").commits().needs(needed::RELOAD),
             Command::FlushTables { .. } => Facts::of("flush").commits().needs(needed::FLUSH_TABLES),
+            Command::Install(_) => Facts::of("install_component").commits(),
+            Command::Uninstall(_) => Facts::of("uninstall_component").commits(),
             Command::Purge(Purge::To(_)) => Facts::of("purge").needs(needed::BINLOG_ADMIN),
             Command::Purge(Purge::Before(_)) => {
                 Facts::of("purge_before_date").needs(needed::BINLOG_ADMIN)

@@ -26,10 +26,20 @@ pub use xa::Xa;
 
 use crate::{
     privileges::Granted,
-    statements::LogKind,
     users::{Lifetime, LockTime, Requirement},
 };
 use cohort_engine::txn::Isolation;
+
+/// A log of statements that FLUSH names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushedLog {
+    /// SLOW LOGS.
+    Slow,
+    /// GENERAL LOGS.
+    General,
+    /// LOGS: the audit log, too.
+    Audit,
+}
 
 /// A table's name with or without its database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,6 +244,8 @@ pub struct Authentication {
     pub plugin: Option<String>,
     /// BY: the password.
     pub password: Option<String>,
+    /// BY RANDOM PASSWORD: one that the server makes and tells.
+    pub is_random: bool,
     /// AS: what the plugin stores.
     pub stored: Option<String>,
 }
@@ -333,8 +345,8 @@ pub enum AccountStatement {
     SetPassword {
         /// Whose.
         user: Option<UserName>,
-        /// The new one.
-        password: String,
+        /// The new one; none for one that the server makes and tells.
+        password: Option<String>,
     },
     /// GRANT of privileges.
     Grant {
@@ -462,14 +474,20 @@ pub enum Command {
         /// BINARY LOGS or LOGS.
         logs: bool,
         /// SLOW LOGS, GENERAL LOGS, or both by LOGS.
-        query_logs: Vec<LogKind>,
+        query_logs: Vec<FlushedLog>,
         /// ENGINE LOGS: a checkpoint.
         engine: bool,
         /// STATUS.
         status: bool,
         /// PRIVILEGES, of which nothing is cached.
         privileges: bool,
+        /// HOSTS: those that were blocked may come again.
+        hosts: bool,
     },
+    /// INSTALL COMPONENT.
+    Install(Vec<String>),
+    /// UNINSTALL COMPONENT.
+    Uninstall(Vec<String>),
     /// FLUSH TABLES.
     FlushTables {
         /// Which; none for all.

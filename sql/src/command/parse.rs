@@ -1,10 +1,10 @@
 //! The parser of commands, except SHOW and those about users.
 
 use super::{
-    Assignment, Command, Completion, Cursor, Parsed, PrepareSource, Purge, SetScope, TableAdmin,
-    account, grant, instance, lock, replication, show, xa,
+    Assignment, Command, Completion, Cursor, FlushedLog, Parsed, PrepareSource, Purge, SetScope,
+    TableAdmin, account, grant, instance, lock, replication, show, xa,
 };
-use crate::{error::SqlError, lexer::Kind, statements::LogKind};
+use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
 
 /// Parses a statement. `None`: it is not a command but a query, DML or DDL.
@@ -142,6 +142,14 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         let tables = c.list(Cursor::table)?;
         admin_options(c);
         Command::TableAdmin(what, tables)
+    } else if c.eat_all(&["INSTALL", "COMPONENT"]) {
+        let components = c.list(Cursor::string)?;
+        if c.is("SET") {
+            return Err(SqlError::not_supported("INSTALL COMPONENT … SET"));
+        }
+        Command::Install(components)
+    } else if c.eat_all(&["UNINSTALL", "COMPONENT"]) {
+        Command::Uninstall(c.list(Cursor::string)?)
     } else if c.eat_all(&["RESET", "PERSIST"]) {
         reset_persist(c)?
     } else if let Some(statement) = account::account(c)? {
@@ -287,6 +295,10 @@ fn reset_persist(c: &mut Cursor) -> Parsed<Command> {
         true => None,
         false => Some(c.any_name()?),
     };
+    let name = match name {
+        Some(name) if c.eat_symbol(".") => Some(format!("{name}.{}", c.any_name()?)),
+        name => name,
+    };
     Ok(Command::ResetPersist { name, if_exists })
 }
 
@@ -370,11 +382,8 @@ fn variable(c: &mut Cursor, scope: SetScope) -> Parsed<(SetScope, String)> {
     if c.peek().kind != Kind::SystemVariable {
         let name = c.any_name()?;
         if c.eat_symbol(".") {
-            // Structured variables and those of components.
-            return Err(SqlError::unknown_variable(format_args!(
-                "{name}.{}",
-                c.any_name()?
-            )));
+            // Of a component.
+            return Ok((scope, format!("{name}.{}", c.any_name()?)));
         }
         return Ok((scope, name));
     }
@@ -388,9 +397,13 @@ fn variable(c: &mut Cursor, scope: SetScope) -> Parsed<(SetScope, String)> {
         "SESSION" | "LOCAL" => SetScope::Session,
         "PERSIST" => SetScope::Persist,
         "PERSIST_ONLY" => SetScope::PersistOnly,
-        _ => return Err(SqlError::unknown_variable(first)),
+        _ => return Ok((SetScope::Next, format!("{first}.{}", c.any_name()?))),
     };
-    Ok((scope, c.any_name()?))
+    let name = c.any_name()?;
+    Ok(match c.eat_symbol(".") {
+        true => (scope, format!("{name}.{}", c.any_name()?)),
+        false => (scope, name),
+    })
 }
 
 fn assign_sign(c: &mut Cursor) -> Parsed<()> {
@@ -423,27 +436,28 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         return lock::flush_tables(c);
     }
     let (mut logs, mut status) = (false, false);
-    let (mut privileges, mut engine) = (false, false);
+    let (mut privileges, mut engine, mut hosts) = (false, false, false);
     let mut query_logs = Vec::new();
     c.list(|c| {
         if c.eat_all(&["BINARY", "LOGS"]) {
             logs = true;
         } else if c.eat("LOGS") {
             logs = true;
-            query_logs.extend(LogKind::ALL);
+            query_logs.extend([FlushedLog::Slow, FlushedLog::General, FlushedLog::Audit]);
         } else if c.eat_all(&["SLOW", "LOGS"]) {
-            query_logs.push(LogKind::Slow);
+            query_logs.push(FlushedLog::Slow);
         } else if c.eat_all(&["GENERAL", "LOGS"]) {
-            query_logs.push(LogKind::General);
+            query_logs.push(FlushedLog::General);
         } else if c.eat("STATUS") {
             status = true;
         } else if c.eat("PRIVILEGES") {
             privileges = true;
         } else if c.eat_all(&["ENGINE", "LOGS"]) {
             engine = true;
+        } else if c.eat("HOSTS") {
+            hosts = true;
         } else {
-            let others: [&[&str]; 5] = [
-                &["HOSTS"],
+            let others: [&[&str]; 4] = [
                 &["ERROR", "LOGS"],
                 &["RELAY", "LOGS"],
                 &["USER_RESOURCES"],
@@ -461,6 +475,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         engine,
         status,
         privileges,
+        hosts,
     })
 }
 

@@ -200,6 +200,11 @@ pub trait Environment {
         let _ = bytes;
         false
     }
+    /// VALIDATE_PASSWORD_STRENGTH().
+    fn password_strength(&self, password: &str) -> i64 {
+        let _ = password;
+        0
+    }
     /// The next number of the generator that SET rand_seed1 and rand_seed2 made, if they did.
     fn seeded(&mut self) -> Option<f64> {
         None

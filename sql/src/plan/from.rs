@@ -11,7 +11,6 @@ use super::{
     walk::conjuncts,
 };
 use crate::{
-    catalog,
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, comparison_collation, infer},
     output::ColumnMeta,
@@ -651,7 +650,9 @@ impl Planner<'_> {
             self.note_table(name, table.full_name());
             return Ok(Relation::Table(LeafInput::Virtual(table)));
         }
-        if let Some(view) = catalog::find_view(self.context.dictionary, database, table) {
+        let view = self.context.dictionary.view(database, table).cloned();
+        let own = || self.context.virtual_tables.view(database, table);
+        if let Some(view) = view.or_else(own) {
             self.note_table(name, (&view.database, &view.name));
             return Ok(Relation::View(view));
         }

@@ -81,6 +81,8 @@ pub trait VirtualTables: Sync {
     fn table(&self, database: &str, name: &str) -> Option<Arc<Table>>;
     /// Whether a database holds virtual tables only.
     fn is_virtual(&self, database: &str) -> bool;
+    /// The view of this name that is the server's own.
+    fn view(&self, database: &str, name: &str) -> Option<Arc<View>>;
 }
 
 /// The settings of a session that a plan depends on: a part of its key in the cache.

@@ -24,7 +24,6 @@ use super::{
     walk,
 };
 use crate::{
-    catalog,
     error::SqlError,
     expr::{Expr, SqlMode, is_repeatable},
     lexer::Mode,
@@ -65,7 +64,10 @@ impl Planner<'_> {
         let dictionary = self.context.dictionary;
         match dictionary.table(database, view) {
             Some(_) => None,
-            None => catalog::find_view(dictionary, database, view),
+            None => {
+                let stored = dictionary.view(database, view).cloned();
+                stored.or_else(|| self.context.virtual_tables.view(database, view))
+            }
         }
     }
 

@@ -40,6 +40,7 @@ impl Session {
         // What it changes must be what it has looked at.
         let instance = Arc::clone(&self.state.instance);
         let _alone = self.alone_with_accounts(&instance)?;
+        self.made_passwords.clear();
         self.state.find_rights();
         match statement {
             AccountStatement::CreateUser {
@@ -68,7 +69,7 @@ impl Session {
             }
             AccountStatement::RenameUser(pairs) => self.rename_users(pairs),
             AccountStatement::SetPassword { user, password } => {
-                self.set_password(user.as_ref(), password)
+                self.set_password(user.as_ref(), password.as_deref())
             }
             AccountStatement::Grant {
                 what,
@@ -122,7 +123,7 @@ impl Session {
     pub(super) fn set_password(
         &mut self,
         user: Option<&UserName>,
-        password: &str,
+        password: Option<&str>,
     ) -> Result<(), SqlError> {
         let own = UserName {
             user: String::new(),
@@ -134,7 +135,14 @@ impl Session {
         let users = self.state.instance.users();
         let account = self.find_account(&users, name);
         let mut account = Account::clone(account.ok_or_else(SqlError::no_matching_user)?);
-        account.authentication = self.stored(&account, password, "SET PASSWORD")?;
+        let password = match password {
+            Some(password) => {
+                self.check_password(password)?;
+                password.to_owned()
+            }
+            None => self.make_password(&account)?,
+        };
+        account.authentication = self.stored(&account, &password, "SET PASSWORD")?;
         account.password_changed = self.seconds_now();
         account.password_expired = false;
         let text = format!("ALTER USER {}", identified(&account));
@@ -223,7 +231,7 @@ impl Session {
 
     /// Sets how an account proves who it is.
     fn authenticate(
-        &self,
+        &mut self,
         account: &mut Account,
         wanted: &Authentication,
         operation: &str,
@@ -234,6 +242,14 @@ impl Session {
             }
             account.plugin.clone_from(plugin);
             account.authentication.clear();
+        }
+        if wanted.is_random {
+            let password = self.make_password(account)?;
+            account.authentication = self.stored(account, &password, operation)?;
+            return Ok(());
+        }
+        if wanted.stored.is_none() {
+            self.check_password(wanted.password.as_deref().unwrap_or_default())?;
         }
         if let Some(password) = &wanted.password {
             account.authentication = self.stored(account, password, operation)?;
@@ -275,8 +291,9 @@ impl Session {
             }
             let mut account = Account::new(&who.user, &who.host);
             account.password_changed = self.seconds_now();
-            if let Some(wanted) = &spec.authentication {
-                self.authenticate(&mut account, wanted, "CREATE USER")?;
+            match &spec.authentication {
+                Some(wanted) => self.authenticate(&mut account, wanted, "CREATE USER")?,
+                None => self.check_password("")?,
             }
             if let Some(DefaultRoles::These(roles)) = &options.default_roles {
                 self.give_roles(&mut account, roles)?;

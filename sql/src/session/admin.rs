@@ -3,11 +3,12 @@
 use super::{Session, client_gone};
 use crate::{
     catalog::text,
-    command::{Command, Filter, Purge, Show, TableAdmin, TableName},
+    command::{Command, Filter, FlushedLog, Purge, Show, TableAdmin, TableName},
     error::SqlError,
     output::{Done, Output},
     privileges::{Privilege, needed},
     show::{self, Shown},
+    statements::LogKind,
 };
 use cohort_engine::{txn::WaitFor, types::Value};
 use std::sync::Arc;
@@ -50,14 +51,26 @@ impl Session {
                 engine,
                 status,
                 privileges,
+                hosts,
             } => {
                 self.flush(*logs, *status)?;
                 if !query_logs.is_empty() {
-                    self.state.instance.query_logs.reopen(query_logs);
-                    self.state.instance.audit.reopen();
+                    let kind = |log: &FlushedLog| match log {
+                        FlushedLog::Slow => LogKind::Slow,
+                        FlushedLog::General => LogKind::General,
+                        FlushedLog::Audit => LogKind::Audit,
+                    };
+                    let kinds: Vec<LogKind> = query_logs.iter().map(kind).collect();
+                    self.state.instance.query_logs.reopen(&kinds);
+                    if kinds.contains(&LogKind::Audit) {
+                        self.state.instance.audit.reopen();
+                    }
                 }
                 if *engine {
                     self.checkpoint()?;
+                }
+                if *hosts {
+                    self.state.instance.door.hosts.forget_all();
                 }
                 if *privileges {
                     self.state.instance.logins.forget_all();
@@ -65,6 +78,8 @@ impl Session {
                     self.state.warnings.warn(note);
                 }
             }
+            Command::Install(components) => self.install(components)?,
+            Command::Uninstall(components) => self.uninstall(components)?,
             Command::Purge(purge) => self.purge(purge, params)?,
             Command::Prepare { name, source } => {
                 self.prepare_named(name, source)?;
@@ -91,7 +106,12 @@ impl Session {
             Command::Replication(what) => return self.replicate(what, out),
             Command::Binlog(encoded) => return self.binlog(encoded, out),
             Command::Xa(xa) => return self.xa(xa, out),
-            Command::Account(statement) => self.account_statement(statement)?,
+            Command::Account(statement) => {
+                self.account_statement(statement)?;
+                if let Some(made) = self.take_made_passwords() {
+                    return self.send(&made, true, out);
+                }
+            }
         }
         self.done(0, String::new(), out)
     }

@@ -3,7 +3,8 @@
 use super::Session;
 use crate::{
     error::SqlError,
-    statements::{Class, Ended, Event},
+    state::Instance,
+    statements::{Class, Ended, Event, LogKind, Who},
     status::Counter,
 };
 
@@ -18,7 +19,8 @@ impl Session {
         }
         let command = command.map_or("error", super::measured::name_of);
         let class = Class::of_command(command);
-        let statement = state.entry.activity.lock().statement.clone();
+        let own = state.entry.activity.lock().statement.clone();
+        let statement = self.measured_text().cloned().or(own);
         let event = Event {
             database: &state.database,
             command,
@@ -73,5 +75,32 @@ impl Session {
 
     fn audit_time(&self) -> u64 {
         self.state.instance.env().wall_micros()
+    }
+}
+
+impl Instance {
+    /// A client that calls itself so was not let in: for the general log and the audit log.
+    pub fn tell_refused(&self, user: &str, host: &str, error: &SqlError) {
+        let who = Who {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            ..Who::default()
+        };
+        let now = self.env().wall_micros();
+        if self.query_logs.is_on(LogKind::General) {
+            let line = Who::plain(&error.message);
+            self.query_logs.general(&who, now, "Connect", &line);
+        }
+        let event = Event {
+            command: "connect",
+            error: Some(error),
+            ..Event::default()
+        };
+        let class = match self.audit.records(Class::Connections) {
+            true => Class::Connections,
+            false => Class::Refusals,
+        };
+        // It is refused in any case.
+        let _told = self.audit.record(class, &who, now, &event);
     }
 }

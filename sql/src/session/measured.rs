@@ -49,6 +49,8 @@ impl Session {
         self.tell_ended(0);
         let state = &mut self.state;
         state.rows_sent = 0;
+        let slow = state.entry.recent.lock().take_slow();
+        state.counters().add(Counter::SlowQueries, slow);
         let measured = &mut self.measured;
         measured.kind = None;
         measured.command = None;
@@ -108,12 +110,16 @@ impl Session {
     /// EXECUTE and COM_STMT_EXECUTE: what is kept has the values in the places of the parameters. The
     /// text is only made if somebody is to read it.
     pub(super) fn measure_values(&mut self, text: &Arc<str>, params: &[Value]) {
-        let logs = &self.state.instance.query_logs;
-        if params.is_empty() || !LogKind::ALL.iter().any(|kind| logs.is_on(*kind)) {
-            return;
+        let instance = &self.state.instance;
+        let logs = &instance.query_logs;
+        let is_read = LogKind::ALL.iter().any(|kind| logs.is_on(*kind)) || instance.audit.is_on();
+        if is_read {
+            let mode = self.state.settings().lexer;
+            self.measured.text = Some(match params.is_empty() {
+                true => Arc::clone(text),
+                false => with_values(text, params, mode),
+            });
         }
-        let mode = self.state.settings().lexer;
-        self.measured.text = Some(with_values(text, params, mode));
     }
 
     /// The text that the logs have for the statement that runs.
@@ -148,6 +154,7 @@ impl Session {
             who: Arc::clone(&state.logged),
             least_ns: settings.slow_ns,
             examined_min: settings.slow_examined_min,
+            killed: state.entry.is_closing(),
             is_admin: ADMIN.contains(&command),
         });
         let ended = Ended {
@@ -169,7 +176,7 @@ impl Session {
         };
         measured.note = Some(Note {
             kind,
-            entry: Arc::clone(&state.entry),
+            recent: Arc::clone(&state.entry.recent),
             logs: Arc::clone(logs),
             slow,
             before: running.counts,

@@ -12,11 +12,15 @@ mod audited;
 mod backup;
 mod bound;
 mod checksum;
+mod component;
 mod created;
 mod dump;
+mod emptied;
 mod grant;
 mod gtid;
+mod init_connect;
 mod locked;
+mod made_password;
 mod masked;
 mod measured;
 mod names;
@@ -140,6 +144,8 @@ pub struct Session {
     lifted: Lifted,
     /// Another statement of the same text follows.
     more: bool,
+    /// The passwords that an account statement has made, to be told.
+    made_passwords: crate::catalog::Rows,
     /// COMMIT RELEASE: the connection must end.
     released: bool,
     /// See `leave_commits`.
@@ -223,6 +229,7 @@ impl Session {
             names: Vec::new(),
             lifted: Lifted::default(),
             more: false,
+            made_passwords: Vec::new(),
             released: false,
             leaves_commits: false,
             placed: None,
@@ -484,8 +491,11 @@ impl Session {
             Compiled::Command(command) => {
                 let facts = command.facts();
                 let counter = self.state.counters().command(facts.counter);
-                self.measure_command(counter);
-                self.audit_before(counter)?;
+                // What EXECUTE executes says itself what it is.
+                if !matches!(command, Command::Execute { .. }) {
+                    self.measure_command(counter);
+                    self.audit_before(counter)?;
+                }
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
                 }
@@ -518,15 +528,15 @@ impl Session {
                 self.done(0, String::new(), out)
             }
             Compiled::Schema(change) => {
+                if let crate::ddl::Statement::Truncate(table) = change
+                    && let Some(emptying) = self.emptying(table)
+                {
+                    return self.empty(table, emptying, out);
+                }
                 self.clear_warnings();
                 let counter = self.state.counters().command(change.counter());
                 self.measure_command(counter);
                 self.audit_before(counter)?;
-                if let crate::ddl::Statement::Truncate(table) = change
-                    && self.truncate_computed(table)?
-                {
-                    return self.done(0, String::new(), out);
-                }
                 if change.is_of_temporary() {
                     self.check_schema(change)?;
                     self.enter_for_temporary(change)?;

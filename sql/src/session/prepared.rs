@@ -162,8 +162,12 @@ impl Session {
 
     /// The logs get what is executed, with its values.
     fn log_execution(&mut self, statement: &Statement, values: &[Value]) {
-        if let Compiled::Query(_) = statement.what {
-            self.measure_values(&statement.text, values);
+        match statement.what {
+            Compiled::Query(_) => self.measure_values(&statement.text, values),
+            // A value could be a password.
+            Compiled::Command(_) | Compiled::Schema(_) | Compiled::Creation(_) => {
+                self.measure_values(&statement.text, &[]);
+            }
         }
         let text = self.measured_text().unwrap_or(&statement.text);
         self.log_command("Execute", text);

@@ -28,7 +28,7 @@ use std::sync::Arc;
 const MODES: u64 = 0xef | 0x1_effc_0000;
 
 /// Nobody looks at the results.
-struct Unseen;
+pub(super) struct Unseen;
 
 impl Output for Unseen {
     fn columns(&mut self, _: &[ColumnMeta]) -> std::io::Result<()> {

@@ -2,11 +2,9 @@
 
 use super::Session;
 use crate::{
-    command::TableName,
     ddl::{self, DdlContext},
     error::SqlError,
     output::Output,
-    privileges::Privilege,
 };
 use cohort_engine::types::{Collation, Value};
 use std::sync::Arc;
@@ -15,17 +13,6 @@ use std::sync::Arc;
 pub(super) const OWN_SCHEMA: &str = "cohort";
 
 impl Session {
-    /// TRUNCATE TABLE of one of the server's own tables that can be emptied: `false` for others.
-    pub(super) fn truncate_computed(&mut self, table: &TableName) -> Result<bool, SqlError> {
-        let database = table.database.as_deref().unwrap_or(&self.state.database);
-        if !crate::catalog::is_virtual(database) {
-            return Ok(false);
-        }
-        self.state
-            .need_on_table(&[Privilege::Drop], (database, &table.name))?;
-        Ok(crate::catalog::truncate(&self.state, database, &table.name))
-    }
-
     /// What comes before a temporary table is made or dropped: it is done in the transaction that is
     /// open, but not undone with it.
     pub(super) fn enter_for_temporary(&mut self, change: &ddl::Statement) -> Result<(), SqlError> {

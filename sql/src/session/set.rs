@@ -7,6 +7,7 @@ use crate::{
     error::SqlError,
     lexer::{self, Kind, Lexer},
     privileges::needed,
+    state::delays,
     variables::{self, Access, Scope, Variable, persisted::Persisted},
 };
 use cohort_engine::types::{Charset, Collation, Value};
@@ -256,6 +257,14 @@ impl Session {
         }
         let instance = &self.state.instance;
         value.map_or(Ok(()), |value| instance.check_value(variable.name, value))?;
+        let rule = || self.state.instance.delay_rule();
+        if let Some(value) = value
+            && variable.name.starts_with("connection_control_")
+            && !delays::may_be(variable.name, value, rule())
+        {
+            let value = variable.show(value);
+            return Err(SqlError::wrong_value_for_variable(variable.name, value));
+        }
         let (value, warning) = match value {
             Some(value) => variable.convert(value)?,
             None if variable.name.starts_with("rand_seed") => {

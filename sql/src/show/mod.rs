@@ -56,6 +56,16 @@ impl Shown {
         ];
         Shown::new(&columns, rows)
     }
+    /// Passwords that were made.
+    pub(crate) fn passwords(rows: Rows) -> Shown {
+        let columns = [
+            ("user", ColumnType::VarChar(32)),
+            ("host", ColumnType::VarChar(255)),
+            ("generated password", ColumnType::VarChar(255)),
+            ("auth_factor", ColumnType::BigInt),
+        ];
+        Shown::new(&columns, rows)
+    }
     /// The result of CHECKSUM TABLE.
     pub(crate) fn checksums(rows: Rows) -> Shown {
         let columns = [

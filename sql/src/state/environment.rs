@@ -5,6 +5,7 @@ use crate::{
     command::SetScope,
     error::SqlError,
     expr::{self, EvalContext, Seeds, Statement, VariableScope},
+    password_policy::Policy,
     user_locks::Holder,
     variables,
     warnings::Warnings,
@@ -192,6 +193,14 @@ impl expr::Environment for Changes<'_> {
     }
     fn next_short_uuid(&mut self) -> u64 {
         self.state.instance.next_short_uuid()
+    }
+    fn password_strength(&self, password: &str) -> i64 {
+        let instance = &self.state.instance;
+        let policy = Policy::of(&instance.globals.values());
+        let names = [self.state.who.user.as_str(), self.state.account.0.as_str()];
+        policy.map_or(0, |policy| {
+            policy.strength(password, &names, &instance.dictionary_words())
+        })
     }
     fn secret(&mut self, bytes: &mut [u8]) -> bool {
         self.state.instance.env().random(bytes).is_ok()

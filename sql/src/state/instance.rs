@@ -1,7 +1,7 @@
 //! What all sessions of a server share.
 
 use super::{
-    gate::Gate, gtid::GtidOwners, logins::Logins, pool::Pool, registry::Registry,
+    door::Door, gate::Gate, gtid::GtidOwners, logins::Logins, pool::Pool, registry::Registry,
     replicas::Replicas, replication::Replication, tls::Tls,
 };
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     command,
     error::SqlError,
     lexer::Mode,
+    password_policy::{self, DICTIONARY_BYTES_MAX, Dictionary},
     plan::PlanCache,
     privileges::quoted_account,
     rights::Rights,
@@ -94,6 +95,10 @@ pub struct Instance {
     rights_changed: AtomicU64,
     /// Wrong passwords in a row.
     pub logins: Logins,
+    /// Who comes in.
+    pub door: Door,
+    /// The words of validate_password.dictionary_file.
+    words: Mutex<Arc<Dictionary>>,
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
     replication: OnceLock<Arc<dyn Replication>>,
@@ -134,6 +139,8 @@ impl Instance {
             changing_accounts: Mutex::default(),
             rights_changed: AtomicU64::new(0),
             logins: Logins::default(),
+            door: Door::default(),
+            words: Mutex::default(),
             pool: OnceLock::new(),
             tls: OnceLock::new(),
             replication: OnceLock::new(),
@@ -295,8 +302,10 @@ impl Instance {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
         self.check_value(variable.name, &value)?;
+        self.read_words(variable.name, &value)?;
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
+        self.fit_length(variable.name);
         Ok(())
     }
     /// Gives a variable the value that a settings file asks for: what SET GLOBAL refuses is refused
@@ -359,12 +368,54 @@ impl Instance {
         for hook in self.hooks.lock().iter() {
             hook(variable.name, &value)?;
         }
+        self.read_words(variable.name, &value)?;
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
+        self.fit_length(variable.name);
         if variable.name == "mandatory_roles" {
             self.rights_changed.fetch_add(1, Ordering::Release);
         }
         Ok(())
+    }
+    /// The words that a strong password has none of.
+    pub(crate) fn dictionary_words(&self) -> Arc<Dictionary> {
+        Arc::clone(&self.words.lock())
+    }
+    /// Reads the words of validate_password.dictionary_file, if it is that which is set: 1231 if that
+    /// cannot be, or if there are too many.
+    fn read_words(&self, name: &str, value: &Value) -> Result<(), SqlError> {
+        let Value::Bytes(path) = value else {
+            return Ok(());
+        };
+        if name != "validate_password.dictionary_file" {
+            return Ok(());
+        }
+        let path = String::from_utf8_lossy(path);
+        let words = match path.is_empty() {
+            true => Dictionary::default(),
+            false => {
+                let refused = || SqlError::wrong_value_for_variable(name, &path);
+                let about = std::fs::metadata(&*path).map_err(|_| refused())?;
+                if !about.is_file() || about.len() > DICTIONARY_BYTES_MAX {
+                    return Err(refused());
+                }
+                let text = std::fs::read_to_string(&*path).map_err(|_| refused())?;
+                password_policy::words(&text)
+            }
+        };
+        *self.words.lock() = Arc::new(words);
+        Ok(())
+    }
+    /// validate_password.length is never less than what the others ask for.
+    fn fit_length(&self, name: &str) {
+        let values = self.globals.values();
+        let least = password_policy::least_length(&values);
+        if name.starts_with("validate_password.")
+            && values.number("validate_password.length") < least
+            && let Ok(variable) = variables::find("validate_password.length")
+        {
+            self.globals.set(variable.id, Value::UInt(least));
+        }
     }
     /// How often something beside accounts has changed what accounts may do.
     #[inline]
@@ -405,6 +456,8 @@ impl Instance {
             "thread_pool_max_transactions_limit" => self.gate.set_limit(value),
             "cohort_max_lock_bytes" => self.engine.set_max_lock_bytes(value),
             "cohort_max_temporary_bytes" => self.engine.set_max_temporary_bytes(value),
+            "connection_control_failed_connections_threshold" => self.door.delays.reset(),
+            "host_cache_size" => self.door.hosts.forget_all(),
             "max_binlog_cache_size" => self.engine.set_max_transaction_bytes(value),
             // Who is refused when even SUPER is, is refused in any case.
             "read_only" if value == 0 => self.set_read_only(ReadOnly::No),

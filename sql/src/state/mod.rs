@@ -2,9 +2,12 @@
 //! sessions share.
 
 mod compile;
+pub(crate) mod delays;
+mod door;
 mod environment;
 mod gate;
 mod gtid;
+pub(crate) mod hosts;
 mod instance;
 mod logins;
 mod pool;

@@ -81,7 +81,7 @@ pub struct Entry {
     /// What its client has said of itself.
     pub attributes: Mutex<Attributes>,
     /// Its statements that have ended.
-    pub recent: Mutex<Recent>,
+    pub recent: Arc<Mutex<Recent>>,
     /// Over what it comes: `Socket`, `TCP/IP`, `SSL/TLS`.
     pub means: OnceLock<&'static str>,
     /// KILL CONNECTION: it must end.
@@ -124,7 +124,7 @@ impl Entry {
             counters: Counters::default(),
             activity: Mutex::new(activity),
             attributes: Mutex::default(),
-            recent: Mutex::default(),
+            recent: Arc::default(),
             means: OnceLock::new(),
             closing: AtomicBool::new(false),
         }

@@ -1,7 +1,7 @@
 //! Kinds of statements: those that differ in their values only.
 
 use super::recent::{Commands, Stats};
-use crate::{advice::digest, lexer::Mode};
+use crate::{digest, lexer::Mode};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};

@@ -8,7 +8,7 @@ use super::{
     ended::Ended,
     query_logs::{Who, as_row, general_line, row_of_general, slow_entry},
 };
-use crate::{error::SqlError, state::Entry, status::Counter};
+use crate::error::SqlError;
 use cohort_engine::{
     env::{Env, File, Mode},
     types::Value,
@@ -232,20 +232,21 @@ impl QueryLogs {
         self.lost.load(Ordering::Relaxed)
     }
     /// A statement was slow, or found its rows without an index.
-    pub(super) fn slow(&self, who: &Who, ended: &Ended, throttled: bool, entry: &Entry) {
+    /// `false`: log_throttle_queries_not_using_indexes has had enough of them.
+    pub(super) fn slow(&self, who: &Who, ended: &Ended, throttled: bool, killed: bool) -> bool {
         if throttled && !self.is_within_throttle(ended.begun_us) {
-            return;
+            return false;
         }
-        entry.counters.count(Counter::SlowQueries);
         if self.to_file.load(Ordering::Relaxed) {
             let extra = self.extra.load(Ordering::Relaxed);
-            let text = slow_entry(who, ended, extra, entry.is_closing());
+            let text = slow_entry(who, ended, extra, killed);
             self.write(LogKind::Slow, Place::File, text.into_bytes());
         }
         if self.to_table.load(Ordering::Relaxed) {
             let row = as_row(who, ended, self.server_id.load(Ordering::Relaxed));
             self.write(LogKind::Slow, Place::Table, row);
         }
+        true
     }
     /// A client says something.
     pub fn general(&self, who: &Who, now_us: u64, command: &str, argument: &str) {

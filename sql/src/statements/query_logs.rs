@@ -24,6 +24,12 @@ pub struct Who {
 }
 
 impl Who {
+    /// A text without what would begin another line, or another field.
+    #[must_use]
+    pub fn plain(text: &str) -> String {
+        let plain = |c: char| if c.is_control() { '?' } else { c };
+        text.chars().map(plain).collect()
+    }
     /// `account[user] @ host [address]`, as both logs have it.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -32,8 +38,8 @@ impl Who {
             true => ("", self.host.as_str()),
             false => (self.host.as_str(), ""),
         };
-        let (account, user) = (plain(&self.account), plain(&self.user));
-        format!("{account}[{user}] @ {} [{address}]", plain(host))
+        let (account, user) = (Who::plain(&self.account), Who::plain(&self.user));
+        format!("{account}[{user}] @ {} [{address}]", Who::plain(host))
     }
 }
 
@@ -47,13 +53,6 @@ impl Admin {
     pub fn text(self) -> Arc<str> {
         Arc::from(format!("# administrator command: {}", self.0))
     }
-}
-
-/// A name without what would begin another line, or another field.
-fn plain(name: &str) -> String {
-    name.chars()
-        .map(|c| if c.is_control() { '?' } else { c })
-        .collect()
 }
 
 /// A time as the logs have it: `2026-01-31T12:00:00.000000Z`.
@@ -172,7 +171,7 @@ pub(super) fn slow_entry(who: &Who, ended: &Ended, extra: bool, killed: bool) ->
     }
     out.push('\n');
     if !ended.database.is_empty() {
-        let _ = writeln!(out, "use {};", plain(&ended.database));
+        let _ = writeln!(out, "use {};", Who::plain(&ended.database));
     }
     let _ = writeln!(out, "SET timestamp={};", ended.timestamp);
     let _ = writeln!(out, "{};", ended.text);

@@ -8,7 +8,8 @@ use super::{
     query_logs::Who,
     table_io::{RowCounts, TableIo, Used},
 };
-use crate::{state::Entry, status::Counter};
+use crate::status::Counter;
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -144,6 +145,8 @@ pub struct Recent {
     last: VecDeque<(u64, Arc<Kind>, Ended)>,
     /// How many there have been.
     count: u64,
+    /// How many were slow since the session has counted them.
+    slow: u64,
     /// Which tables and indexes it has used, and how.
     tables: FxHashMap<Used, RowCounts>,
 }
@@ -227,6 +230,10 @@ impl Recent {
     pub fn reset_history(&mut self) {
         self.last.clear();
     }
+    /// How many statements were slow since this was asked.
+    pub fn take_slow(&mut self) -> u64 {
+        std::mem::take(&mut self.slow)
+    }
     /// Which tables and indexes a statement has used, and how.
     pub fn note_tables(&mut self, io: &TableIo) {
         io.take(&mut self.tables);
@@ -252,7 +259,7 @@ impl Recent {
 pub struct Note {
     pub(crate) ended: Ended,
     pub(crate) kind: Arc<Kind>,
-    pub(crate) entry: Arc<Entry>,
+    pub(crate) recent: Arc<Mutex<Recent>>,
     pub(crate) logs: Arc<QueryLogs>,
     /// Who ran it, if it may have to be written to the slow log.
     pub(crate) slow: Option<Slow>,
@@ -267,6 +274,8 @@ pub struct Slow {
     pub(crate) least_ns: u64,
     /// min_examined_row_limit.
     pub(crate) examined_min: u64,
+    /// KILL CONNECTION has ended it.
+    pub(crate) killed: bool,
     /// It is one that log_slow_admin_statements is about.
     pub(crate) is_admin: bool,
 }
@@ -285,11 +294,15 @@ impl Note {
             let without_index = self.logs.wants_unindexed() && self.ended.counts.without_index();
             let is_left_out = slow.is_admin && !self.logs.wants_admin();
             let is_wanted = (is_slow || without_index) && !is_left_out;
-            if is_wanted && self.ended.rows_examined >= slow.examined_min {
-                self.logs
-                    .slow(&slow.who, &self.ended, without_index, &self.entry);
+            if is_wanted
+                && self.ended.rows_examined >= slow.examined_min
+                && self
+                    .logs
+                    .slow(&slow.who, &self.ended, without_index, slow.killed)
+            {
+                self.recent.lock().slow += 1;
             }
         }
-        self.entry.recent.lock().note(&self.kind, self.ended);
+        self.recent.lock().note(&self.kind, self.ended);
     }
 }

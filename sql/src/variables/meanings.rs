@@ -159,6 +159,22 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     ("connect_timeout", "seconds that a login may take"),
     (
+        "connection_control_exempt_unknown_users",
+        "MySQL: names that are no accounts do not wait",
+    ),
+    (
+        "connection_control_failed_connections_threshold",
+        "wrong logins in a row from which on the next one waits; 0 for never",
+    ),
+    (
+        "connection_control_max_connection_delay",
+        "milliseconds that one of them waits at most",
+    ),
+    (
+        "connection_control_min_connection_delay",
+        "milliseconds that the first of them waits",
+    ),
+    (
         "cte_max_recursion_depth",
         "rounds of a recursive common table expression; then error 3636",
     ),
@@ -206,6 +222,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "file of the general log; its name ends in .log",
     ),
     (
+        "generated_random_password_length",
+        "characters of passwords that the server makes",
+    ),
+    (
         "group_concat_max_len",
         "bytes of GROUP_CONCAT's result; it is cut with a warning",
     ),
@@ -232,6 +252,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("have_rtree_keys", "spatial indexes are there"),
     ("have_statement_timeout", "max_execution_time is there"),
     ("have_symlink", "tables may be links to other directories"),
+    (
+        "host_cache_size",
+        "hosts of which it is known how often their clients failed to come in",
+    ),
     ("hostname", "name of the machine"),
     ("identity", "as last_insert_id"),
     (
@@ -240,7 +264,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "init_connect",
-        "MySQL: statements that a client's login executes",
+        "statements that are run when a client without CONNECTION_ADMIN comes in",
     ),
     ("init_file", "MySQL: statements that a start executes"),
     (
@@ -313,6 +337,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "MySQL: who may create functions",
     ),
     ("log_error", "where the log for operators goes"),
+    (
+        "log_error_verbosity",
+        "what the server's log tells: 1 errors, 2 warnings too, 3 notes too",
+    ),
     ("log_output", "where the logs of statements go"),
     (
         "log_queries_not_using_indexes",
@@ -365,6 +393,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     (
         "max_binlog_size",
         "bytes after which a new file of the binary log begins",
+    ),
+    (
+        "max_connect_errors",
+        "handshakes in a row that a host may interrupt before it is blocked",
     ),
     ("max_connections", "clients that may be connected at once"),
     (
@@ -645,6 +677,38 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     (
         "updatable_views_with_limit",
         "MySQL: a view without a key may be updated with LIMIT",
+    ),
+    (
+        "validate_password.changed_characters_percentage",
+        "MySQL: characters of a password that must not be of the one before",
+    ),
+    (
+        "validate_password.check_user_name",
+        "a password may not be the user's name, in either direction",
+    ),
+    (
+        "validate_password.dictionary_file",
+        "file of words that a strong password has none of",
+    ),
+    (
+        "validate_password.length",
+        "characters that a password has at least",
+    ),
+    (
+        "validate_password.mixed_case_count",
+        "lower and upper case letters that a password has at least, each",
+    ),
+    (
+        "validate_password.number_count",
+        "digits that a password has at least",
+    ),
+    (
+        "validate_password.policy",
+        "which passwords are good enough: OFF, LOW, MEDIUM or STRONG",
+    ),
+    (
+        "validate_password.special_char_count",
+        "other characters that a password has at least",
     ),
     (
         "version",

@@ -126,6 +126,18 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |_| ExprType::bytes(1024).or_null(),
         random_bytes,
     ),
+    volatile(
+        "validate_password_strength",
+        (1, 1),
+        |t| ExprType::int(10).nullable_if(t.nullable()),
+        |args, context| {
+            let Some(password) = args.string(0, context)? else {
+                return Ok(Value::Null);
+            };
+            let password = String::from_utf8_lossy(&password);
+            Ok(Value::Int(context.environment.password_strength(&password)))
+        },
+    ),
     volatile("sleep", (1, 1), |_| ExprType::int(21), sleep),
     volatile(
         "get_lock",

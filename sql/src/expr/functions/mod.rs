@@ -560,7 +560,6 @@ const MISSING: &[&str] = &[
     "multipolygon",
     "geomcollection",
     "geometrycollection",
-    "validate_password_strength",
 ];
 
 /// The function with this name, in any case.
