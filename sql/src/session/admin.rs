@@ -54,18 +54,7 @@ impl Session {
                 hosts,
             } => {
                 self.flush(*logs, *status)?;
-                if !query_logs.is_empty() {
-                    let kind = |log: &FlushedLog| match log {
-                        FlushedLog::Slow => LogKind::Slow,
-                        FlushedLog::General => LogKind::General,
-                        FlushedLog::Audit => LogKind::Audit,
-                    };
-                    let kinds: Vec<LogKind> = query_logs.iter().map(kind).collect();
-                    self.state.instance.query_logs.reopen(&kinds);
-                    if kinds.contains(&LogKind::Audit) {
-                        self.state.instance.audit.reopen();
-                    }
-                }
+                self.reopen_logs(query_logs);
                 if *engine {
                     self.checkpoint()?;
                 }
@@ -165,6 +154,22 @@ impl Session {
             self.state.counters().reset();
         }
         Ok(())
+    }
+
+    /// FLUSH of the logs of statements: their files are opened anew.
+    fn reopen_logs(&self, logs: &[FlushedLog]) {
+        let kind = |log: &FlushedLog| match log {
+            FlushedLog::Slow => LogKind::Slow,
+            FlushedLog::General => LogKind::General,
+            FlushedLog::Audit => LogKind::Audit,
+        };
+        let kinds: Vec<LogKind> = logs.iter().map(kind).collect();
+        if !kinds.is_empty() {
+            self.state.instance.query_logs.reopen(&kinds);
+        }
+        if kinds.contains(&LogKind::Audit) {
+            self.state.instance.audit.reopen();
+        }
     }
 
     /// FLUSH ENGINE LOGS: all that is committed leaves the memory and the log for the base.
