@@ -6,8 +6,8 @@ use cohort_scheduler::{
     waits::{Wait, Waits},
 };
 use cohort_sql::{
-    Instance, Session, SqlError, privileges::needed, session::Identity, status::Counter,
-    users::Requirement,
+    Allowed, Instance, Proxies, Session, SqlError, privileges::needed, session::Identity,
+    status::Counter, users::Requirement,
 };
 use std::{
     sync::{
@@ -108,6 +108,7 @@ impl Backend for Database {
             admin,
             collation,
             encryption,
+            compression,
         } = arrival;
         let user = who.user.clone();
         let seat = Seat::new(&self.scheduler, id, admin);
@@ -121,6 +122,7 @@ impl Backend for Database {
         session.leave_commits();
         session.set_client_collation(collation);
         session.set_encryption(encryption);
+        session.set_compression(compression);
         if interactive {
             session.set_interactive();
         }
@@ -135,6 +137,19 @@ impl Backend for Database {
     fn requires_secure_transport(&self) -> bool {
         let globals = self.instance.globals.values();
         globals.number("require_secure_transport") != 0
+    }
+    fn may_be_proxy(&self, peer: &Peer) -> bool {
+        let globals = self.instance.globals.values();
+        let proxies = Proxies::parse(globals.text("proxy_protocol_networks"));
+        proxies.is_some_and(|proxies| proxies.contain(peer.ip()))
+    }
+    fn compressions(&self) -> Allowed {
+        let globals = self.instance.globals.values();
+        Allowed::parse(globals.text("protocol_compression_algorithms")).unwrap_or(Allowed {
+            zlib: false,
+            zstd: false,
+            uncompressed: true,
+        })
     }
     fn statistics(&self) -> String {
         let instance = &self.instance;

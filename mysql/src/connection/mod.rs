@@ -10,6 +10,7 @@
 use super::{
     Account, Backend, Handler, Peer,
     auth::{self, Verified},
+    compression::{Compression, Numbers},
     constants::{capability, command},
     handshake::{self, Nonce},
     packet::{Cursor, ReadError, Reader, Writer},
@@ -69,6 +70,7 @@ impl From<ReadError> for End {
             ReadError::Closed | ReadError::Pending => End::Quiet,
             ReadError::TooLarge => End::Error(SqlError::packet_too_large()),
             ReadError::OutOfOrder => End::Error(SqlError::packets_out_of_order()),
+            ReadError::Corrupt => End::Error(SqlError::packet_corrupt()),
         }
     }
 }
@@ -104,6 +106,15 @@ struct Wire {
     writer: Writer,
 }
 
+impl Wire {
+    /// Both directions are compressed from here on.
+    fn compress(&mut self, compression: Compression) {
+        let numbers = Numbers::default();
+        self.reader.unpack(compression.algorithm, numbers.clone());
+        self.writer.pack(compression, numbers);
+    }
+}
+
 /// A client's connection.
 pub struct Connection<B: Backend> {
     shared: Arc<Shared<B>>,
@@ -113,6 +124,10 @@ pub struct Connection<B: Backend> {
     nonce: Nonce,
     wire: Wire,
     dialect: Dialect,
+    /// The compression that was agreed on, until it begins with the first command.
+    compression: Option<Compression>,
+    /// A PROXY header may come before its first packet.
+    may_be_proxied: bool,
     /// Whether COM_QUERY may hold several statements.
     multi: bool,
     /// It came in by the administrators' door, and never queues.
@@ -160,7 +175,6 @@ impl<B: Backend> Connection<B> {
             shared: Arc::clone(shared),
             stream: Arc::clone(stream),
             id,
-            peer,
             nonce: auth::nonce(),
             wire: Wire {
                 reader: Reader::new(),
@@ -170,6 +184,9 @@ impl<B: Backend> Connection<B> {
                 capabilities: capability::SERVER,
                 results: Some(DEFAULT),
             },
+            compression: None,
+            may_be_proxied: shared.backend.may_be_proxy(&peer),
+            peer,
             multi: false,
             admin,
             phase: Phase::Login(Box::new(Login::new(until, shared.tls.offer()))),
@@ -342,8 +359,7 @@ impl<B: Backend> Connection<B> {
     /// Goes on with a login as far as the client has sent its packets.
     fn log_in(&mut self, mut login: Box<Login>) -> Result<(), End> {
         loop {
-            let reader = &mut self.wire.reader;
-            match reader.next(&mut Prompt(&self.stream), login.packet_max()) {
+            match self.receive_login(login.packet_max()) {
                 Ok(()) => {}
                 Err(ReadError::Pending) => {
                     self.phase = Phase::Login(login);
@@ -362,6 +378,15 @@ impl<B: Backend> Connection<B> {
         }
     }
 
+    /// Receives the next packet of a login.
+    fn receive_login(&mut self, max: usize) -> Result<(), ReadError> {
+        if self.may_be_proxied {
+            self.take_proxy_header()?;
+            self.may_be_proxied = false;
+        }
+        self.wire.reader.next(&mut Prompt(&self.stream), max)
+    }
+
     /// Begins the session, in the database that came with the login, and says that all is well.
     fn enter(&mut self, granted: Granted) -> Result<Commands<B::Session>, End> {
         let Granted { who, request } = granted;
@@ -373,6 +398,7 @@ impl<B: Backend> Connection<B> {
             admin: self.admin,
             collation: request.collation.unwrap_or(DEFAULT),
             encryption: self.stream.encryption(),
+            compression: self.compression,
         };
         let user = arrival.who.user.clone();
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
@@ -447,3 +473,4 @@ mod commands;
 mod dump;
 pub(super) mod late;
 mod login;
+mod proxy;

@@ -90,9 +90,13 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Double { .. } => "DOUBLE",
         Kind::Enum(_) | Kind::CharacterSet | Kind::NullCharacterSet | Kind::Collation => "ENUM",
         Kind::SqlMode => "SET",
-        Kind::Text | Kind::NullText | Kind::TimeZone | Kind::TlsVersion | Kind::LogOutput => {
-            "VARCHAR"
-        }
+        Kind::Text
+        | Kind::NullText
+        | Kind::TimeZone
+        | Kind::TlsVersion
+        | Kind::Compressions
+        | Kind::Proxies
+        | Kind::LogOutput => "VARCHAR",
     }
 }
 
