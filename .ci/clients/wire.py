@@ -334,6 +334,21 @@ def check_agreement(server):
         connection.close()
 
 
+def change_user(client, user, password):
+    """COM_CHANGE_USER, whose login has packets of its own; the last answer."""
+    client.send(b"\x11" + user.encode() + b"\0\0\0\xff\0caching_sha2_password\0")
+    asked = client.packet()[1]
+    assert asked.startswith(b"\xfemysql_native_password\0"), asked
+    nonce = asked.split(b"\0", 1)[1][:20]
+    stage = hashlib.sha1(password).digest()
+    mixed = hashlib.sha1(nonce + hashlib.sha1(stage).digest()).digest()
+    proof = bytes(a ^ b for a, b in zip(stage, mixed))
+    inside = length(len(proof)) + bytes([client.number]) + proof
+    client.socket.sendall(head(len(inside), client.number, 0) + inside)
+    client.number += 1
+    return client.packet()[1]
+
+
 def check_own(server):
     """Statements in packets that are cut anyhow; prepared ones; commits; counting."""
     root = server.connect(autocommit=True)
@@ -375,6 +390,13 @@ def check_own(server):
     assert oks == 4
     client.send(bytes([PING]))
     assert client.packet()[1][:1] == b"\0"
+    # Another user on the same connection, which goes on being compressed.
+    ask(root, "CREATE USER native IDENTIFIED WITH mysql_native_password BY 'secret'")
+    assert b"Access denied" in change_user(client, "native", b"wrong")
+    client = Wire(server)
+    assert change_user(client, "native", b"secret")[:1] == b"\0"
+    assert client.value("SELECT CURRENT_USER()") == "native@%"
+    ask(root, "DROP USER native")
     # Bytes are counted as they go over the wire.
     sent = int(ask(root, "SHOW GLOBAL STATUS LIKE 'Bytes_sent'")[0][1])
     client.query("SELECT REPEAT('z', 10000000)")
