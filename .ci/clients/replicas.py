@@ -308,13 +308,15 @@ def main():
             replicas.append(mysql)
             mysql.run(f"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={server.port},"
                       " SOURCE_USER='safe', SOURCE_PASSWORD='secret', SOURCE_AUTO_POSITION=1,"
-                      " SOURCE_SSL=1, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=1000")
+                      " SOURCE_SSL=1, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=1000,"
+                      " SOURCE_COMPRESSION_ALGORITHMS='zstd'")
             mysql.run("START REPLICA")
         mariadb = Replica(MariaDB(room, pathlib.Path("/")), directory, "--server-id=3")
         replicas.append(mariadb)
         mariadb.run(f"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={server.port}, "
                     "MASTER_USER='repl', MASTER_PASSWORD='secret', MASTER_USE_GTID=no, "
                     "MASTER_LOG_FILE='binlog.000001', MASTER_LOG_POS=4, MASTER_CONNECT_RETRY=1")
+        mariadb.run("SET GLOBAL slave_compressed_protocol = ON")
         mariadb.run("START SLAVE")
         try:
             state = {"over": False, "failures": [], "kills": 0}

@@ -248,7 +248,7 @@ def main():
             for side in ("source", "replica"):
                 ask(peer, f"INSTALL PLUGIN rpl_semi_sync_{side} SONAME 'semisync_{side}.so'")
             with Cohort("--server-id", "36") as source:
-                semi_sync(source, peer, root)
+                semi_sync(source, peer, (*root, "SOURCE_COMPRESSION_ALGORITHMS='zlib'"))
                 prepare(source)
                 ask(source, "SET PERSIST rpl_semi_sync_source_enabled = ON")
                 ask(source, "SET PERSIST rpl_semi_sync_source_timeout = 60000")

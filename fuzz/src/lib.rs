@@ -10,6 +10,7 @@
 
 mod incoming;
 mod log;
+mod packed;
 mod packets;
 mod row;
 mod sql;
@@ -31,9 +32,10 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     target("before_login", packets::before_login),
     target("after_login", packets::after_login),
+    target("packed", packed::commands),
     target("sql", sql::text),
     target("log", log::recovery),
     target("log_file", log::reading),

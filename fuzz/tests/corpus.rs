@@ -122,6 +122,11 @@ fn after_login() {
 }
 
 #[test]
+fn packed() {
+    run(Target::named("packed").unwrap());
+}
+
+#[test]
 fn sql() {
     run(Target::named("sql").unwrap());
 }
@@ -148,5 +153,5 @@ fn row() {
 
 #[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 7);
+    assert_eq!(TARGETS.len(), 8);
 }

@@ -8,6 +8,8 @@ pub mod capability {
     pub const LONG_FLAG: u32 = 1 << 2;
     /// The handshake response names a database.
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
+    /// The connection is compressed by zlib.
+    pub const COMPRESS: u32 = 1 << 5;
     /// Spaces are allowed before the parenthesis of a function; of no meaning to us.
     pub const IGNORE_SPACE: u32 = 1 << 8;
     /// Protocol 4.1: the only one we speak.
@@ -37,6 +39,9 @@ pub mod capability {
     /// The client can say a new password in the place of one that has expired.
     pub const CAN_HANDLE_EXPIRED_PASSWORDS: u32 = 1 << 22;
 
+    /// The connection is compressed by Zstandard; the response ends with the level.
+    pub const ZSTD_COMPRESSION_ALGORITHM: u32 = 1 << 26;
+
     /// What this server offers.
     pub const SERVER: u32 = 1 // LONG_PASSWORD
         | FOUND_ROWS
@@ -55,6 +60,8 @@ pub mod capability {
         | PLUGIN_AUTH_LENENC_CLIENT_DATA
         | CAN_HANDLE_EXPIRED_PASSWORDS
         | DEPRECATE_EOF;
+    /// What it offers besides, as protocol_compression_algorithms says.
+    pub const COMPRESSION: u32 = COMPRESS | ZSTD_COMPRESSION_ALGORITHM;
 }
 
 /// The first byte of a command packet.

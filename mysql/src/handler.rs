@@ -6,12 +6,16 @@ use cohort_engine::{
 };
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
-    Attributes, Encryption, Output, SqlError,
+    Allowed, Attributes, Compression, Encryption, Output, SqlError,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
     statements::Note,
     users::Requirement,
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 /// Where a client comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +28,20 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// One that a proxy tells of. A loopback address is one of the proxy's machine, and its client not
+    /// at our `localhost`.
+    #[must_use]
+    pub fn behind_proxy(address: SocketAddr) -> Peer {
+        Peer {
+            hosts: vec![address.ip().to_canonical().to_string()],
+            address: Some(address),
+        }
+    }
+    /// Its address; none for a Unix socket.
+    #[must_use]
+    pub fn ip(&self) -> Option<IpAddr> {
+        self.address.map(|address| address.ip().to_canonical())
+    }
     /// The host as errors show it.
     #[must_use]
     pub fn host(&self) -> &str {
@@ -146,6 +164,8 @@ pub struct Arrival {
     pub collation: Collation,
     /// The TLS it speaks through.
     pub encryption: Option<Encryption>,
+    /// How what it says and hears is compressed.
+    pub compression: Option<Compression>,
 }
 
 /// What all connections share.
@@ -189,6 +209,10 @@ pub trait Backend: Send + Sync + 'static {
     fn admit_again(&self, session: &Self::Session, who: &Identity) -> Result<(), SqlError>;
     /// Whether no password and no statement may travel in the clear (require_secure_transport).
     fn requires_secure_transport(&self) -> bool;
+    /// Whether a proxy may be there that says who its client is (proxy_protocol_networks).
+    fn may_be_proxy(&self, peer: &Peer) -> bool;
+    /// How connections may be compressed (protocol_compression_algorithms).
+    fn compressions(&self) -> Allowed;
     /// The line COM_STATISTICS asks for.
     fn statistics(&self) -> String;
     /// The connections whose statement has run for at least so long.

@@ -60,6 +60,8 @@ pub struct Login<'a> {
     pub plugin: &'a [u8],
     /// What the client says of itself: names and values.
     pub attributes: Vec<(&'a [u8], &'a [u8])>,
+    /// How hard Zstandard is to try, if it is to compress; 0 if that is not said.
+    pub zstd_level: u8,
 }
 
 /// Whether a client wishes to go on with TLS, and to send its response then.
@@ -75,7 +77,7 @@ pub fn asks_for_tls(payload: &[u8]) -> bool {
 /// Takes the response to the greeting apart; `None` if it is malformed or of an older protocol.
 pub fn parse_response(payload: &[u8]) -> Option<Login<'_>> {
     let mut cursor = Cursor(payload);
-    let capabilities = cursor.u32()? & capability::SERVER;
+    let capabilities = cursor.u32()? & (capability::SERVER | capability::COMPRESSION);
     if capabilities & capability::PROTOCOL_41 == 0 {
         return None;
     }
@@ -99,6 +101,8 @@ pub fn parse_response(payload: &[u8]) -> Option<Login<'_>> {
     };
     let plugin = plugin_name(&mut cursor, capabilities);
     let attributes = attributes(&mut cursor, capabilities)?;
+    let zstd = capabilities & capability::ZSTD_COMPRESSION_ALGORITHM != 0;
+    let zstd_level = if zstd { cursor.u8() } else { None };
     Some(Login {
         capabilities,
         collation,
@@ -107,6 +111,7 @@ pub fn parse_response(payload: &[u8]) -> Option<Login<'_>> {
         database,
         plugin,
         attributes,
+        zstd_level: zstd_level.unwrap_or(0),
     })
 }
 
@@ -128,6 +133,7 @@ pub fn parse_change_user(payload: &[u8], capabilities: u32) -> Option<Login<'_>>
         database,
         plugin,
         attributes,
+        zstd_level: 0,
     })
 }
 

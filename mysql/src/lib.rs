@@ -10,13 +10,15 @@
 //! 1. Nothing here knows SQL: it is all behind [`Handler`] and [`Backend`], which the tests also
 //!    implement with canned answers.
 //! 2. Bytes from the client never panic and never make us allocate more than twice what has
-//!    really arrived, nor more than `max_allowed_packet`.
+//!    really arrived, nor more than `max_allowed_packet`; for what is compressed, no more than it says
+//!    it is, if it may be that long ([`compression`]).
 //! 3. A slot (the right to execute) is held while a command is executed, and while its bytes are
 //!    copied from and to the socket, never while the client is waited for.
 
 pub mod auth;
 pub mod backup;
 pub mod client;
+pub mod compression;
 pub mod connection;
 pub mod constants;
 pub mod handler;

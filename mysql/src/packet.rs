@@ -4,6 +4,7 @@
 //! empty). The sequence number starts at 0 with each command and counts the packets of both
 //! sides.
 
+use super::compression::{Algorithm, Compression, Numbers, Packer, Unpacker};
 use std::{
     io::{self, Read, Write},
     ops::Range,
@@ -29,6 +30,8 @@ pub enum ReadError {
     TooLarge,
     /// A sequence number was wrong (1156).
     OutOfOrder,
+    /// It is compressed, and not as it says (1157).
+    Corrupt,
 }
 
 impl From<io::Error> for ReadError {
@@ -40,20 +43,120 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// Reads packets, and lends them out in place.
-///
-/// `buffer[start..end]` was received and not yet looked at.
-#[derive(Debug)]
-pub struct Reader {
-    buffer: Vec<u8>,
+/// What was received: `bytes[start..end]` was not looked at yet.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// All bytes received so far.
+    pub total: u64,
+}
+
+impl Received {
+    /// What was not looked at.
+    pub fn unread(&self) -> &[u8] {
+        self.bytes.get(self.start..self.end).unwrap_or_default()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// So many bytes have been looked at.
+    pub fn consume(&mut self, length: usize) {
+        self.start = (self.start + length).min(self.end);
+    }
+
+    /// Receives until so many bytes were not looked at.
+    pub fn fill(&mut self, stream: &mut impl Read, wanted: usize) -> Result<(), ReadError> {
+        while self.end - self.start < wanted {
+            self.make_room(wanted);
+            match stream.read(&mut self.bytes[self.end..]) {
+                Ok(0) => return Err(ReadError::Closed),
+                Ok(n) => {
+                    self.end += n;
+                    self.total += n as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for one more byte at least, on the way to `wanted`.
+    fn make_room(&mut self, wanted: usize) {
+        if self.start + wanted > self.bytes.len() {
+            self.move_to_front();
+            // Doubling with what arrives: a claimed length alone costs no memory.
+            if self.end == self.bytes.len() {
+                let length = (self.bytes.len() * 2).clamp(FIRST, wanted.max(FIRST));
+                self.bytes.resize(length.max(self.end + 1), 0);
+            }
+        }
+    }
+
+    /// Adds so many bytes, which `write` writes.
+    fn add<E>(
+        &mut self,
+        length: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.end + length > self.bytes.len() {
+            self.move_to_front();
+        }
+        if self.end + length > self.bytes.len() {
+            self.bytes.resize(self.end + length, 0);
+        }
+        write(&mut self.bytes[self.end..self.end + length])?;
+        self.end += length;
+        Ok(())
+    }
+
+    fn move_to_front(&mut self) {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+    }
+
+    /// Starts again at the front, and gives back what a long packet needed.
+    pub fn shrink(&mut self) {
+        if self.is_empty() {
+            self.start = 0;
+            self.end = 0;
+            if self.bytes.len() > KEEP {
+                self.bytes = vec![0; FIRST];
+            }
+        }
+    }
+
+    /// Gives the memory back until something arrives.
+    pub fn rest(&mut self) {
+        if self.is_empty() {
+            (self.start, self.end) = (0, 0);
+            self.bytes = Vec::new();
+        } else if self.start > 0 {
+            self.bytes.drain(..self.start);
+            self.bytes.truncate(self.end - self.start);
+            self.bytes.shrink_to_fit();
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+    }
+}
+
+/// Reads packets, and lends them out in place.
+#[derive(Debug)]
+pub struct Reader {
+    /// Packets, compressed no longer.
+    held: Received,
+    /// Takes apart what the client compresses.
+    unpacker: Option<Unpacker>,
     /// Where the last packet's payload is.
     payload: Range<usize>,
     /// The number the next packet must have.
     pub sequence: u8,
-    /// All bytes received so far.
-    pub received: u64,
 }
 
 impl Reader {
@@ -61,20 +164,58 @@ impl Reader {
     #[must_use]
     pub fn new() -> Reader {
         Reader {
-            buffer: Vec::new(),
-            start: 0,
-            end: 0,
+            held: Received::default(),
+            unpacker: None,
             payload: 0..0,
             sequence: 0,
-            received: 0,
         }
+    }
+
+    /// A reader of what is compressed from the beginning.
+    #[must_use]
+    pub fn of_compressed(algorithm: Algorithm) -> Reader {
+        let mut reader = Reader::new();
+        reader.unpack(algorithm, Numbers::default());
+        reader
+    }
+
+    /// All that comes from here on is compressed, what was not looked at included.
+    pub(crate) fn unpack(&mut self, algorithm: Algorithm, numbers: Numbers) {
+        let received = std::mem::take(&mut self.held);
+        self.held.total = received.total;
+        self.payload = 0..0;
+        let received = Received {
+            total: 0,
+            ..received
+        };
+        self.unpacker = Some(Unpacker::new(algorithm, numbers, received));
+    }
+
+    /// The next packet is the first of a command, unless a part of it is here: packets are counted
+    /// anew.
+    pub fn begin(&mut self) {
+        self.sequence = 0;
+        if let Some(unpacker) = &mut self.unpacker
+            && self.held.is_empty()
+        {
+            unpacker.begin();
+        }
+    }
+
+    /// How many bytes were received since the last call.
+    pub fn take_count(&mut self) -> u64 {
+        let unpacked = match &mut self.unpacker {
+            Some(unpacker) => std::mem::take(unpacker.received()),
+            None => 0,
+        };
+        unpacked + std::mem::take(&mut self.held.total)
     }
 
     /// Receives the next packet, whose payload may have `max` bytes. After `Pending` it is to be
     /// called again, and goes on with what has arrived.
     pub fn next(&mut self, stream: &mut impl Read, max: usize) -> Result<(), ReadError> {
         self.payload = 0..0;
-        self.shrink();
+        self.held.shrink();
         let sequence = self.sequence;
         let received = self.whole(stream, max);
         if matches!(received, Err(ReadError::Pending)) {
@@ -82,8 +223,8 @@ impl Reader {
         }
         let length = received?;
         self.join(length);
-        let offset = self.start + HEADER;
-        self.start = offset + length;
+        let offset = self.held.start + HEADER;
+        self.held.consume(HEADER + length);
         self.payload = offset..offset + length;
         Ok(())
     }
@@ -103,7 +244,8 @@ impl Reader {
 
     /// Takes the headers between pieces out, so that the payload is in one.
     fn join(&mut self, length: usize) {
-        let first = self.start + HEADER;
+        let held = &mut self.held;
+        let first = held.start + HEADER;
         let mut joined = PIECE;
         let mut headers = 0;
         // A payload of exactly n pieces is followed by an empty one.
@@ -111,20 +253,35 @@ impl Reader {
             headers += HEADER;
             let piece = PIECE.min(length - joined);
             let from = first + joined + headers;
-            self.buffer.copy_within(from..from + piece, first + joined);
+            held.bytes.copy_within(from..from + piece, first + joined);
             joined += PIECE;
         }
         if headers > 0 {
             let end = first + length;
-            self.buffer.copy_within(end + headers..self.end, end);
-            self.end -= headers;
+            held.bytes.copy_within(end + headers..held.end, end);
+            held.end -= headers;
         }
+    }
+
+    /// What has come before any packet was looked at, so many bytes at least. It stays unread.
+    pub(crate) fn peek(
+        &mut self,
+        stream: &mut impl Read,
+        wanted: usize,
+    ) -> Result<&[u8], ReadError> {
+        self.held.fill(stream, wanted)?;
+        Ok(self.held.unread())
+    }
+
+    /// Passes over so many bytes of it.
+    pub(crate) fn skip(&mut self, length: usize) {
+        self.held.consume(length);
     }
 
     /// Whether the next packet has come as a whole, or the first part of a long one.
     #[must_use]
     pub fn holds_packet(&self) -> bool {
-        let have = self.buffer.get(self.start..self.end).unwrap_or_default();
+        let have = self.held.unread();
         let Some([a, b, c, _]) = have.first_chunk::<HEADER>() else {
             return false;
         };
@@ -135,43 +292,42 @@ impl Reader {
     /// Whether nothing is there that was not looked at.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.start == self.end
+        self.held.is_empty() && self.unpacker.as_ref().is_none_or(Unpacker::is_empty)
     }
 
     /// Takes out what was not looked at, for somebody else to look at.
     pub fn take_rest(&mut self) -> Vec<u8> {
-        let rest = self.buffer[self.start..self.end].to_vec();
-        self.end = self.start;
+        let rest = self.held.unread().to_vec();
+        self.held.end = self.held.start;
         rest
     }
 
     /// Gives the memory back until something arrives.
     pub fn rest(&mut self) {
-        if self.is_empty() {
-            (self.start, self.end) = (0, 0);
-            self.payload = 0..0;
-            self.buffer = Vec::new();
-        } else if self.start > 0 {
-            self.buffer.drain(..self.start);
-            self.buffer.truncate(self.end - self.start);
-            self.buffer.shrink_to_fit();
-            (self.start, self.end) = (0, self.end - self.start);
-            self.payload = 0..0;
+        self.payload = 0..0;
+        self.held.rest();
+        if let Some(unpacker) = &mut self.unpacker {
+            unpacker.rest();
         }
     }
 
     /// The payload of the packet received last.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
-        &self.buffer[self.payload.clone()]
+        &self.held.bytes[self.payload.clone()]
     }
 
-    /// Receives one piece whose header is `at` bytes after `start`; the length of its payload.
+    /// Receives one piece whose header is `at` bytes after the last packet; the length of its
+    /// payload.
     fn piece(&mut self, stream: &mut impl Read, at: usize, max: usize) -> Result<usize, ReadError> {
-        self.fill(stream, at + HEADER)?;
-        let header = &self.buffer[self.start + at..self.start + at + HEADER];
+        self.fill(stream, at + HEADER, max)?;
+        let header = &self.held.unread()[at..at + HEADER];
         let length =
             usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+        if self.unpacker.is_some() {
+            // Clients go on with either count here: what counts is the one outside.
+            self.sequence = header[3];
+        }
         if header[3] != self.sequence {
             return Err(ReadError::OutOfOrder);
         }
@@ -179,47 +335,22 @@ impl Reader {
         if length > max {
             return Err(ReadError::TooLarge);
         }
-        self.fill(stream, at + HEADER + length)?;
+        self.fill(stream, at + HEADER + length, max)?;
         Ok(length)
     }
 
-    /// Receives until `wanted` bytes are there after `start`.
-    fn fill(&mut self, stream: &mut impl Read, wanted: usize) -> Result<(), ReadError> {
-        while self.end - self.start < wanted {
-            if self.start + wanted > self.buffer.len() {
-                if self.start > 0 {
-                    self.buffer.copy_within(self.start..self.end, 0);
-                    self.end -= self.start;
-                    self.start = 0;
-                }
-                // Doubling with what arrives: a claimed length alone costs no memory.
-                if self.end == self.buffer.len() {
-                    let length = (self.buffer.len() * 2).clamp(FIRST, wanted.max(FIRST));
-                    self.buffer.resize(length.max(self.end + 1), 0);
-                }
-            }
-            match stream.read(&mut self.buffer[self.end..]) {
-                Ok(0) => return Err(ReadError::Closed),
-                Ok(n) => {
-                    self.end += n;
-                    self.received += n as u64;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e.into()),
-            }
+    /// Receives until so many bytes are there.
+    fn fill(&mut self, stream: &mut impl Read, wanted: usize, max: usize) -> Result<(), ReadError> {
+        let Some(unpacker) = &mut self.unpacker else {
+            return self.held.fill(stream, wanted);
+        };
+        while self.held.unread().len() < wanted {
+            // Behind the end of this packet others may be.
+            let packed = unpacker.receive(stream, max.saturating_add(KEEP))?;
+            self.held
+                .add(packed.length(), |room| unpacker.unpack(&packed, room))?;
         }
         Ok(())
-    }
-
-    /// Starts again at the front, and gives back what a long packet needed.
-    fn shrink(&mut self) {
-        if self.start == self.end {
-            self.start = 0;
-            self.end = 0;
-            if self.buffer.len() > KEEP {
-                self.buffer = vec![0; FIRST];
-            }
-        }
     }
 }
 
@@ -239,6 +370,8 @@ pub struct Writer {
     pub sequence: u8,
     /// All bytes sent so far.
     pub sent: u64,
+    /// Compresses what is sent.
+    packer: Option<Packer>,
 }
 
 impl Writer {
@@ -250,7 +383,13 @@ impl Writer {
             open: 0,
             sequence: 0,
             sent: 0,
+            packer: None,
         }
+    }
+
+    /// From here on it compresses what it sends.
+    pub(crate) fn pack(&mut self, compression: Compression, numbers: Numbers) {
+        self.packer = Some(Packer::new(compression, numbers));
     }
 
     /// Begins a packet; its payload is what is pushed to `buffer` until `end`.
@@ -303,13 +442,47 @@ impl Writer {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
-    /// Takes out what was to be sent, for somebody else to send.
-    pub fn take(&mut self) -> Writer {
-        self.sent += self.buffer.len() as u64;
+    /// Takes out what was to be sent, for somebody else to send; its length in bytes, which count
+    /// as sent.
+    pub fn take(&mut self) -> (Writer, u64) {
+        let first = self.buffer.get(3).copied().unwrap_or(1);
+        let buffer = std::mem::take(&mut self.buffer);
         self.open = 0;
-        Writer {
-            buffer: std::mem::take(&mut self.buffer),
+        let mut taken = Writer {
+            packer: self.packer.as_ref().map(Packer::apart),
+            buffer,
             ..Writer::new()
+        };
+        // Here, and not where it is sent, where others wait.
+        let length = taken.outgoing().len() as u64;
+        if let (Some(packer), Some(taken)) = (&self.packer, &taken.packer) {
+            packer.go_on_after(taken);
+        }
+        taken.sequence = first;
+        (taken, length)
+    }
+
+    /// A writer for something else in the place of what was taken out.
+    #[must_use]
+    pub fn instead(&self) -> Writer {
+        Writer {
+            sequence: self.sequence,
+            packer: self.packer.as_ref().map(Packer::instead),
+            ..Writer::new()
+        }
+    }
+
+    /// The bytes to send as they are to be sent.
+    fn outgoing(&mut self) -> &mut Vec<u8> {
+        match &mut self.packer {
+            Some(packer) => {
+                packer.pack(&self.buffer);
+                self.buffer.clear();
+                self.open = 0;
+                give_back(&mut self.buffer);
+                &mut packer.packed
+            }
+            None => &mut self.buffer,
         }
     }
 
@@ -332,9 +505,10 @@ impl Writer {
         stream: &mut impl Write,
         mut wait: impl FnMut(usize) -> io::Result<()>,
     ) -> io::Result<()> {
+        let out = self.outgoing();
         let mut done = 0;
         let result = loop {
-            let rest = self.buffer.get(done..).unwrap_or_default();
+            let rest = out.get(done..).unwrap_or_default();
             let sent = if rest.is_empty() {
                 stream.flush().map(|()| None)
             } else {
@@ -353,27 +527,23 @@ impl Writer {
                 Err(e) => break Err(e),
             }
         };
+        out.drain(..done);
+        give_back(out);
         self.sent += done as u64;
-        self.buffer.drain(..done);
         self.open = self.buffer.len();
-        self.give_back();
         result
     }
 
     /// Sends everything.
     pub fn flush(&mut self, stream: &mut impl Write) -> io::Result<()> {
-        let result = stream.write_all(&self.buffer).and_then(|()| stream.flush());
-        self.sent += self.buffer.len() as u64;
-        self.buffer.clear();
+        let out = self.outgoing();
+        let result = stream.write_all(out).and_then(|()| stream.flush());
+        let sent = out.len() as u64;
+        out.clear();
+        give_back(out);
+        self.sent += sent;
         self.open = 0;
-        self.give_back();
         result
-    }
-
-    fn give_back(&mut self) {
-        if self.buffer.is_empty() && self.buffer.capacity() > KEEP {
-            self.buffer.shrink_to(FIRST);
-        }
     }
 
     /// Gives the memory back until something is to be sent.
@@ -381,6 +551,17 @@ impl Writer {
         if self.buffer.is_empty() {
             self.buffer = Vec::new();
         }
+        if let Some(packer) = &mut self.packer
+            && packer.packed.is_empty()
+        {
+            packer.packed = Vec::new();
+        }
+    }
+}
+
+fn give_back(bytes: &mut Vec<u8>) {
+    if bytes.is_empty() && bytes.capacity() > KEEP {
+        bytes.shrink_to(FIRST);
     }
 }
 
@@ -543,7 +724,7 @@ mod tests {
             reader.next(&mut &big[..], 1 << 30),
             Err(ReadError::Closed)
         ));
-        assert!(reader.buffer.len() <= 2 * FIRST);
+        assert!(reader.held.bytes.len() <= 2 * FIRST);
         let mut reader = Reader::new();
         let order = [1, 0, 0, 7, 1];
         assert!(matches!(

@@ -17,8 +17,8 @@ use std::{
 };
 use tokio_rustls::rustls;
 
-/// The packet COM_QUIT.
-const GOODBYE: [u8; 5] = [1, 0, 0, 0, 1];
+/// The packet COM_QUIT, and the same in one of the compressed protocol.
+const GOODBYES: [&[u8]; 2] = [&[1, 0, 0, 0, 1], &[5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]];
 
 /// A connected socket, perhaps with TLS over it. Reading and writing go through `&Stream`, so that
 /// another thread can shut it down meanwhile.
@@ -177,12 +177,12 @@ impl Stream {
             return true;
         }
         if let Some(tls) = self.tls.get() {
-            return tls.last_words_are(self, &GOODBYE);
+            return tls.last_words_are(self, &GOODBYES);
         }
-        let mut unread = [0; GOODBYE.len() + 1];
+        let mut unread = [0; GOODBYES[1].len() + 1];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(self, &mut unread[..], flags) {
-            Ok((length, _)) => length == 0 || unread[..length] == GOODBYE,
+            Ok((length, _)) => length == 0 || GOODBYES.contains(&&unread[..length]),
             Err(error) => !matches!(error, Errno::AGAIN | Errno::INTR),
         }
     }

@@ -7,8 +7,8 @@ use cohort_scheduler::{
     waits::{Wait, Waits},
 };
 use cohort_sql::{
-    Instance, Session, SqlError, privileges::needed, session::Identity, status::Counter,
-    users::Requirement,
+    Allowed, Instance, Proxies, Session, SqlError, privileges::needed, session::Identity,
+    status::Counter, users::Requirement,
 };
 use std::{
     net::IpAddr,
@@ -168,6 +168,7 @@ impl Backend for Database {
             admin,
             collation,
             encryption,
+            compression,
         } = arrival;
         let user = who.user.clone();
         let seat = Seat::new(&self.scheduler, id, admin);
@@ -181,6 +182,7 @@ impl Backend for Database {
         session.leave_commits();
         session.set_client_collation(collation);
         session.set_encryption(encryption);
+        session.set_compression(compression);
         if interactive {
             session.set_interactive();
         }
@@ -195,6 +197,19 @@ impl Backend for Database {
     fn requires_secure_transport(&self) -> bool {
         let globals = self.instance.globals.values();
         globals.number("require_secure_transport") != 0
+    }
+    fn may_be_proxy(&self, peer: &Peer) -> bool {
+        let globals = self.instance.globals.values();
+        let proxies = Proxies::parse(globals.text("proxy_protocol_networks"));
+        proxies.is_some_and(|proxies| proxies.contain(peer.ip()))
+    }
+    fn compressions(&self) -> Allowed {
+        let globals = self.instance.globals.values();
+        Allowed::parse(globals.text("protocol_compression_algorithms")).unwrap_or(Allowed {
+            zlib: false,
+            zstd: false,
+            uncompressed: true,
+        })
     }
     fn statistics(&self) -> String {
         let instance = &self.instance;

@@ -53,6 +53,11 @@ impl Server {
         let limit = Value::UInt(SELECT_MS);
         let limited = database.instance.configure("max_execution_time", &limit);
         limited.expect("the variable exists");
+        let anybody = Value::Bytes("*".into());
+        let proxied = database
+            .instance
+            .configure("proxy_protocol_networks", &anybody);
+        proxied.expect("the variable exists");
         let shared = Shared {
             backend: database,
             verified: Verified::default(),

@@ -76,7 +76,7 @@ fn told() -> Vec<String> {
     let instance = Arc::clone(&database.instance);
     let mut session = Session::new(instance, 1, who, Arc::new(Unattended), false);
     let mut names = Names::default();
-    let asked = session.query(b"SHOW GLOBAL STATUS", false, &mut names);
+    let asked = session.query(b"SHOW SESSION STATUS", false, &mut names);
     asked.map_err(|error| error.message).unwrap();
     fs::remove_dir_all(&directory).unwrap();
     names.0

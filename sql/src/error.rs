@@ -93,6 +93,8 @@ errors! {
     3615 b"HY000" variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3648 b"HY000" json_not_changed(table, column) "Could not apply JSON diff in table {table}, column {column}.";
     3888 b"HY000" tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
+    3922 b"HY000" wrong_compression(algorithm) "Invalid compression algorithm '{algorithm}'.";
+    3923 b"HY000" wrong_compression_level(algorithm) "Invalid zstd compression level for algorithm '{algorithm}'.";
     3904 b"22003" functional_json_out_of_range(index) "Out of range JSON value for CAST for functional index '{index}'.";
     3908 b"HY000" array_in_scalar_part(index) "Cannot store an array or an object in a scalar key part of the index '{index}'.";
     3903 b"22018" functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
@@ -166,6 +168,7 @@ errors! {
     1149 b"42000" syntax_without_place() "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
     1153 b"08S01" packet_too_large() "Got a packet bigger than 'max_allowed_packet' bytes";
     1156 b"08S01" packets_out_of_order() "Got packets out of order";
+    1157 b"08S01" packet_corrupt() "Couldn't uncompress communication packet";
     1158 b"08S01" network_read_error() "Got an error reading communication packets";
     1162 b"42000" result_string_too_long() "Result string is longer than 'max_allowed_packet' bytes";
     1166 b"42000" wrong_column_name(name) "Incorrect column name '{name}'";

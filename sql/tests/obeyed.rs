@@ -133,7 +133,7 @@ fn a_settings_file_may_ask_for_what_set_global_may() {
     let instance = fake();
     let set = |name: &str, value: Value| instance.configure_as_set(name, &value);
     for (name, value) in [
-        ("slow_query_log", Value::Int(1)),
+        ("log_raw", Value::Int(1)),
         ("innodb_flush_log_at_trx_commit", Value::Int(2)),
         ("lower_case_table_names", Value::Int(1)),
         ("sql_mode", Value::Bytes(b"PAD_CHAR_TO_FULL_LENGTH".into())),
@@ -145,7 +145,7 @@ fn a_settings_file_may_ask_for_what_set_global_may() {
     assert_eq!(roles("a b c").map_err(|e| e.code), Err(1231));
     assert_eq!(roles("a, `b`@'h'"), Ok(()));
     assert_eq!(roles(""), Ok(()));
-    assert_eq!(set("slow_query_log", Value::Int(0)), Ok(()));
+    assert_eq!(set("log_raw", Value::Int(0)), Ok(()));
     assert_eq!(set("super_read_only", Value::Int(1)), Ok(()));
     let mut root = session(&instance, 1, "root");
     assert_eq!(code(&mut root, "CREATE DATABASE d"), 1290);

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha1"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
@@ -13,6 +14,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,6 +157,21 @@ func encrypted(db *sql.DB, expected bool) {
 	}
 }
 
+// compressed checks whether the connection is, and that what is long comes back.
+func compressed(db *sql.DB, wanted bool) {
+	var name, on string
+	check(db.QueryRow("SHOW STATUS LIKE 'Compression'").Scan(&name, &on))
+	if (on == "ON") != wanted {
+		log.Panicf("go: %s is %s", name, on)
+	}
+	long := strings.Repeat("compressed or not, ", 1_500_000)
+	var text, sum string
+	check(db.QueryRow("SELECT ?, SHA1(?)", long, long).Scan(&text, &sum))
+	if text != long || sum != fmt.Sprintf("%x", sha1.Sum([]byte(long))) {
+		log.Panicf("go: %d bytes came back as %d", len(long), len(text))
+	}
+}
+
 func main() {
 	port := os.Args[1]
 	setup, err := sql.Open("mysql", "root@tcp(127.0.0.1:"+port+")/")
@@ -162,9 +179,11 @@ func main() {
 	_, err = setup.Exec("CREATE DATABASE gotest")
 	check(err)
 	trust(setup)
-	for _, options := range []string{"", "&interpolateParams=true", "&tls=verified"} {
+	for _, options := range []string{"", "&interpolateParams=true", "&tls=verified",
+		"&compress=true", "&compress=true&tls=verified"} {
 		db := open(port, options)
-		encrypted(db, options == "&tls=verified")
+		encrypted(db, strings.Contains(options, "tls"))
+		compressed(db, strings.Contains(options, "compress"))
 		types(db)
 		transactions(db)
 		failures(db)
@@ -174,5 +193,5 @@ func main() {
 	}
 	_, err = setup.Exec("DROP DATABASE gotest")
 	check(err)
-	fmt.Println("go: types, transactions and failures passed, prepared, as text and over TLS")
+	fmt.Println("go: types, transactions and failures passed, prepared, as text, over TLS and compressed")
 }

@@ -4,6 +4,7 @@
 //! Names are judged by the addresses they resolve to, at the moment of connecting, so that a name
 //! which changes its mind is of no use. Redirects are not followed.
 
+use cohort_sql::Network;
 use hyper::Uri;
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use std::{
@@ -11,51 +12,11 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
     pin::Pin,
-    str::FromStr,
     sync::Arc,
     task::{Context, Poll},
     vec,
 };
 use tower_service::Service;
-
-/// Addresses whose first bits are these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network {
-    address: IpAddr,
-    bits: u8,
-}
-
-/// An address as a number at the top of 128 bits, and how many of them count.
-fn top(address: IpAddr) -> (u128, u8) {
-    match address {
-        IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
-        IpAddr::V6(address) => (address.to_bits(), 128),
-    }
-}
-
-impl FromStr for Network {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Network, ()> {
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| ())?;
-        let (_, width) = top(address);
-        let bits = bits.map_or(Ok(width), |bits| bits.parse::<u8>().map_err(|_| ()))?;
-        (bits <= width)
-            .then_some(Network { address, bits })
-            .ok_or(())
-    }
-}
-
-impl Network {
-    fn contains(self, address: IpAddr) -> bool {
-        let ((mine, width), (other, other_width)) = (top(self.address), top(address));
-        let differing = (mine ^ other).checked_shr(128 - u32::from(self.bits));
-        width == other_width && differing.unwrap_or(0) == 0
-    }
-}
 
 /// Whether an address is this machine's: then the way to it begins there. Nothing is sent.
 fn is_own(address: IpAddr) -> bool {

@@ -39,6 +39,9 @@ impl<B: Backend> Connection<B> {
             self.safely(commands, Connection::begin)?;
             self.shared.backend.release_slot();
         }
+        if let Some(compression) = self.compression.take() {
+            self.wire.compress(compression);
+        }
         while !commands.session.is_over() && !self.shared.backend.is_stopping() {
             if !self.receive(commands, how)? {
                 return Ok(());
@@ -64,7 +67,7 @@ impl<B: Backend> Connection<B> {
     /// Receives the next command; false if it is not there yet.
     fn receive(&mut self, commands: &Commands<B::Session>, how: Receive) -> Result<bool, End> {
         let (reader, stream) = (&mut self.wire.reader, &*self.stream);
-        reader.sequence = 0;
+        reader.begin();
         let max = commands.session.max_allowed_packet();
         let received = match how {
             Receive::Promptly => reader.next(&mut Prompt(stream), max),
@@ -92,8 +95,8 @@ impl<B: Backend> Connection<B> {
 
     /// Counts what has come and gone, and so many bytes that will go.
     fn count_bytes(&mut self, commands: &Commands<B::Session>, more: u64) {
-        let (received, sent) = (&mut self.wire.reader.received, &mut self.wire.writer.sent);
-        let (received, sent) = (std::mem::take(received), std::mem::take(sent));
+        let received = self.wire.reader.take_count();
+        let sent = std::mem::take(&mut self.wire.writer.sent);
         commands.session.count_bytes(received, sent + more);
     }
 
@@ -105,8 +108,8 @@ impl<B: Backend> Connection<B> {
         self.let_reply_go();
         let late = self.late.get_or_insert_default();
         let late = Arc::clone(late);
-        let packet = self.wire.writer.take();
-        self.count_bytes(commands, packet.buffer.len() as u64);
+        let (packet, length) = self.wire.writer.take();
+        self.count_bytes(commands, length);
         let note = commands.session.take_note();
         late.send(&self.shared, &self.stream, packet, (placed, note));
         Ok(())

@@ -199,7 +199,7 @@ impl<B: Backend> Connection<B> {
         let sent = dump.follower.position();
         loop {
             let reader = &mut self.wire.reader;
-            reader.sequence = 0;
+            reader.begin();
             match reader.next(&mut &*self.stream, semi_sync::ANSWER_MAX) {
                 Ok(()) => {
                     let answer = semi_sync::parse_answer(reader.payload());

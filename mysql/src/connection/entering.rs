@@ -45,11 +45,16 @@ impl<B: Backend> Connection<B> {
     /// Goes on with a login as far as the client has sent its packets.
     pub(super) fn log_in(&mut self, entering: &mut Entering<B::Session>) -> Entered<B::Session> {
         loop {
-            let reader = &mut self.wire.reader;
-            match reader.next(&mut Prompt(&self.stream), entering.login.packet_max()) {
+            let before = self.peer.address;
+            match self.receive_login(entering.login.packet_max()) {
                 Ok(()) => {}
                 Err(ReadError::Pending) => return Ok(None),
                 Err(error) => return Err(error.into()),
+            }
+            if self.peer.address != before {
+                // A proxy has told who it is.
+                let backend = &self.shared.backend;
+                backend.may_knock(&self.peer).map_err(End::Error)?;
             }
             self.wire.writer.sequence = self.wire.reader.sequence;
             let progress = self.login_step(&mut entering.login)?;
@@ -59,6 +64,15 @@ impl<B: Backend> Connection<B> {
                 None => {}
             }
         }
+    }
+
+    /// Receives the next packet of a login.
+    fn receive_login(&mut self, max: usize) -> Result<(), ReadError> {
+        if self.may_be_proxied {
+            self.take_proxy_header()?;
+            self.may_be_proxied = false;
+        }
+        self.wire.reader.next(&mut Prompt(&self.stream), max)
     }
 
     /// Does what a step of a login asks for.
@@ -147,6 +161,7 @@ impl<B: Backend> Connection<B> {
             admin: self.admin,
             collation: request.collation.unwrap_or(DEFAULT),
             encryption: self.stream.encryption(),
+            compression: self.compression,
         };
         let user = arrival.who.user.clone();
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;

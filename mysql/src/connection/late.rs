@@ -105,8 +105,7 @@ impl Late {
 
 /// The error, under the number of the packet that it stands for.
 fn error_instead(packet: &Writer, error: TxnError) -> Writer {
-    let mut instead = Writer::new();
-    instead.sequence = packet.buffer.get(3).copied().unwrap_or(1);
+    let mut instead = packet.instead();
     reply::put_error(&mut instead, &SqlError::from(error));
     instead
 }

@@ -2,10 +2,15 @@
 //! holds no thread.
 
 use super::{Account, Backend, Connection, End, Phase, auth, dialect, handshake};
-use crate::{constants::capability, handshake::Login as Response, tls::Offer};
+use crate::{
+    compression::{self, Algorithm, Compression},
+    constants::capability,
+    handshake::Login as Response,
+    tls::Offer,
+};
 use cohort_engine::types::Collation;
 use cohort_sql::{
-    Attributes, Certificate, Encryption, SqlError, session::Identity, users::Requirement,
+    Allowed, Attributes, Certificate, Encryption, SqlError, session::Identity, users::Requirement,
 };
 use std::{
     sync::Arc,
@@ -84,6 +89,31 @@ impl From<&Response<'_>> for Request {
             attributes: Attributes::new(&response.attributes),
         }
     }
+}
+
+/// The capabilities that say how a connection can be compressed.
+fn offered(allowed: Allowed) -> u32 {
+    let if_so = |is_allowed, capability| if is_allowed { capability } else { 0 };
+    if_so(allowed.zlib, capability::COMPRESS)
+        | if_so(allowed.zstd, capability::ZSTD_COMPRESSION_ALGORITHM)
+}
+
+/// How the connection will be compressed. As in MySQL zlib comes first, and Zstandard's level counts
+/// only if it is chosen.
+fn agree(allowed: Allowed, response: &Response<'_>) -> Result<Option<Compression>, SqlError> {
+    let wanted = response.capabilities & offered(allowed);
+    if wanted & capability::COMPRESS != 0 {
+        return Ok(Some(compression::ZLIB));
+    }
+    if wanted & capability::ZSTD_COMPRESSION_ALGORITHM == 0 {
+        let none = SqlError::wrong_compression("uncompressed");
+        return allowed.uncompressed.then_some(None).ok_or(none);
+    }
+    let (algorithm, level) = (Algorithm::Zstd, response.zstd_level);
+    if !compression::ZSTD_LEVELS.contains(&level) {
+        return Err(SqlError::wrong_compression_level(algorithm.name()));
+    }
+    Ok(Some(Compression { algorithm, level }))
 }
 
 /// Whether a connection is as its account requires.
@@ -179,11 +209,12 @@ impl<B: Backend> Connection<B> {
             Phase::Login(entering) if entering.login.offer.is_some() => capability::SSL,
             _ => 0,
         };
+        let extra = tls | offered(self.shared.backend.compressions());
         let version = self.shared.backend.server_version();
         let writer = &mut self.wire.writer;
         writer.begin();
         let out = &mut writer.buffer;
-        handshake::put_greeting(out, version, self.id as u32, &self.nonce, AUTOCOMMIT, tls);
+        handshake::put_greeting(out, version, self.id as u32, &self.nonce, AUTOCOMMIT, extra);
         writer.end();
     }
 
@@ -207,6 +238,8 @@ impl<B: Backend> Connection<B> {
                 if self.stream.is_encrypted() {
                     self.shared.tls.note_finished();
                 }
+                let allowed = self.shared.backend.compressions();
+                self.compression = agree(allowed, &response).map_err(End::Error)?;
                 self.dialect = dialect(&response);
                 self.multi = response.capabilities & capability::MULTI_STATEMENTS != 0;
                 login.request = Request::from(&response);

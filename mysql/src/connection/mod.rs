@@ -10,6 +10,7 @@
 use super::{
     Account, Backend, Handler, Peer,
     auth::{self, Verified},
+    compression::{Compression, Numbers},
     constants::{capability, command},
     handshake::{self, Nonce},
     packet::{Cursor, ReadError, Reader, Writer},
@@ -73,6 +74,7 @@ impl From<ReadError> for End {
             ReadError::Closed | ReadError::Pending => End::Quiet,
             ReadError::TooLarge => End::Error(SqlError::packet_too_large()),
             ReadError::OutOfOrder => End::Error(SqlError::packets_out_of_order()),
+            ReadError::Corrupt => End::Error(SqlError::packet_corrupt()),
         }
     }
 }
@@ -111,6 +113,15 @@ struct Wire {
     writer: Writer,
 }
 
+impl Wire {
+    /// Both directions are compressed from here on.
+    fn compress(&mut self, compression: Compression) {
+        let numbers = Numbers::default();
+        self.reader.unpack(compression.algorithm, numbers.clone());
+        self.writer.pack(compression, numbers);
+    }
+}
+
 /// A client's connection.
 pub struct Connection<B: Backend> {
     shared: Arc<Shared<B>>,
@@ -120,6 +131,10 @@ pub struct Connection<B: Backend> {
     nonce: Nonce,
     wire: Wire,
     dialect: Dialect,
+    /// The compression that was agreed on, until it begins with the first command.
+    compression: Option<Compression>,
+    /// A PROXY header may come before its first packet.
+    may_be_proxied: bool,
     /// Whether COM_QUERY may hold several statements.
     multi: bool,
     /// It came in by the administrators' door, and never queues.
@@ -178,7 +193,6 @@ impl<B: Backend> Connection<B> {
             shared: Arc::clone(shared),
             stream: Arc::clone(stream),
             id,
-            peer,
             nonce: auth::nonce(),
             wire: Wire {
                 reader: Reader::new(),
@@ -188,6 +202,9 @@ impl<B: Backend> Connection<B> {
                 capabilities: capability::SERVER,
                 results: Some(DEFAULT),
             },
+            compression: None,
+            may_be_proxied: shared.backend.may_be_proxy(&peer),
+            peer,
             multi: false,
             admin,
             phase: Phase::Login(Box::new(Entering {
@@ -454,3 +471,4 @@ mod dump;
 mod entering;
 pub(super) mod late;
 mod login;
+mod proxy;

@@ -15,7 +15,7 @@ use cohort_engine::types::{Collation, ColumnType, Value};
 use cohort_scheduler::{Class, Standing};
 use cohort_sql::variables::HighPriority;
 use cohort_sql::{
-    Attributes, ColumnMeta, Done, Output, SqlError, password,
+    Allowed, Attributes, ColumnMeta, Done, Output, SqlError, password,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
     statements::Note,
     users::Requirement,
@@ -249,6 +249,16 @@ impl Backend for Canned {
     }
     fn requires_secure_transport(&self) -> bool {
         false
+    }
+    fn may_be_proxy(&self, _: &Peer) -> bool {
+        true
+    }
+    fn compressions(&self) -> Allowed {
+        Allowed {
+            zlib: true,
+            zstd: true,
+            uncompressed: true,
+        }
     }
     fn is_crowded(&self) -> bool {
         self.crowded

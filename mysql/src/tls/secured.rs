@@ -111,11 +111,12 @@ impl Secured {
         !is_waiting(&self.state().0.reader().fill_buf())
     }
 
-    /// Whether all that a peer that has closed its side has still said is `words`, or nothing.
+    /// Whether all that a peer that has closed its side has still said is one of these, or nothing.
     /// What it has said stays unread.
-    pub fn last_words_are(&self, stream: &Stream, words: &[u8]) -> bool {
+    pub fn last_words_are(&self, stream: &Stream, words: &[&[u8]]) -> bool {
+        let longest = words.iter().map(|words| words.len()).max();
         let mut state = self.state();
-        while state.unread() <= words.len() {
+        while state.unread() <= longest.unwrap_or(0) {
             match state.receive(stream, &mut Raw(stream)) {
                 Ok(0) | Err(_) => break,
                 Ok(_) => {}
@@ -123,7 +124,7 @@ impl Secured {
         }
         match state.unread() {
             0 => true,
-            _ => matches!(state.0.reader().fill_buf(), Ok(unread) if unread == words),
+            _ => matches!(state.0.reader().fill_buf(), Ok(unread) if words.contains(&unread)),
         }
     }
 

@@ -40,7 +40,15 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "sql",
         &[
-            &["error", "output", "password", "room", "status"],
+            &[
+                "compression",
+                "error",
+                "networks",
+                "output",
+                "password",
+                "room",
+                "status",
+            ],
             &["privileges", "text"],
             &[
                 "collations",

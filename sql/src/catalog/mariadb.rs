@@ -94,6 +94,8 @@ fn kind(kind: Kind) -> &'static str {
         | Kind::NullText
         | Kind::TimeZone
         | Kind::TlsVersion
+        | Kind::Compressions
+        | Kind::Proxies
         | Kind::LogOutput
         | Kind::AuditEvents => "VARCHAR",
     }

@@ -19,7 +19,11 @@ pub fn global(session: &State) -> Vec<(String, String)> {
 /// SHOW SESSION STATUS: the session's counters, and the server's where it has none of its own.
 #[must_use]
 pub fn session(session: &State) -> Vec<(String, String)> {
-    status(session, |counter| session.counters().get(counter))
+    let mut pairs = status(session, |counter| session.counters().get(counter));
+    let own = compression(session).map(|(name, value)| (name.to_owned(), value));
+    pairs.extend(own);
+    pairs.sort();
+    pairs
 }
 
 fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, String)> {
@@ -87,6 +91,20 @@ fn encryption(session: &State) -> [(&'static str, String); 4] {
         ("Ssl_cipher_list", told(|tls| tls.ciphers)),
         ("Ssl_version", told(|tls| tls.version)),
         ("Tls_sni_server_name", told(|tls| &tls.server_name)),
+    ]
+}
+
+/// How the session's connection is compressed; not in SHOW GLOBAL STATUS.
+fn compression(session: &State) -> [(&'static str, String); 3] {
+    let (name, level) = match session.compression {
+        Some(compression) => (compression.algorithm.name(), compression.level),
+        None => ("", 0),
+    };
+    let on = if name.is_empty() { "OFF" } else { "ON" };
+    [
+        ("Compression", on.to_owned()),
+        ("Compression_algorithm", name.to_owned()),
+        ("Compression_level", level.to_string()),
     ]
 }
 

@@ -45,6 +45,7 @@ pub use rebuilt::Rebuilder;
 
 use crate::{
     command::{self, AccountStatement, Command, Cursor},
+    compression::Compression,
     error::SqlError,
     lexer::{Kind, Lexer, Lifted, Mode, Token},
     output::{ColumnMeta, Done, Output},
@@ -214,6 +215,7 @@ impl Session {
             client_found_rows: found_rows,
             in_transaction: false,
             encryption: None,
+            compression: None,
             gtid: GtidNext::default(),
             user_locks_held: AtomicU32::new(0),
             entry,
@@ -755,6 +757,11 @@ impl Session {
     /// The TLS its client speaks through.
     pub fn set_encryption(&mut self, encryption: Option<Encryption>) {
         self.state.encryption = encryption;
+    }
+
+    /// How what its client says and hears is compressed.
+    pub fn set_compression(&mut self, compression: Option<Compression>) {
+        self.state.compression = compression;
     }
 
     /// What the client has said of itself in its login.

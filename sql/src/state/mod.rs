@@ -29,6 +29,7 @@ pub use user_variables::UserVariables;
 
 use crate::{
     command::SetScope,
+    compression::Compression,
     error::SqlError,
     expr::{ExprType, Seeds},
     privileges::{AnyOf, Privilege, Privileges, quoted_account},
@@ -126,6 +127,8 @@ pub struct State {
     pub in_transaction: bool,
     /// The TLS its client speaks through.
     pub encryption: Option<Encryption>,
+    /// How what it says and hears is compressed.
+    pub compression: Option<Compression>,
     /// Which GTID its next transaction gets.
     pub gtid: GtidNext,
     /// How many of GET_LOCK()'s locks it holds.

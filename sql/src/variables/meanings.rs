@@ -463,6 +463,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     ("protocol_version", "version of the protocol"),
     (
+        "proxy_protocol_networks",
+        "where proxies are that say with a PROXY header who their client is",
+    ),
+    (
         "proxy_user",
         "MySQL: the account that stands in for the client's",
     ),

@@ -99,6 +99,10 @@ pub enum Kind {
     TimeZone,
     /// Versions of TLS with commas between them, or none.
     TlsVersion,
+    /// How connections may be compressed: names with commas between them.
+    Compressions,
+    /// Networks with commas between them, `localhost`, or `*`.
+    Proxies,
     /// Where the logs of statements go: FILE, TABLE, both with a comma, or NONE.
     LogOutput,
     /// What the audit log records: words with commas between them, or ALL.

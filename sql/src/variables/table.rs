@@ -7,8 +7,8 @@ use super::{
     Access::{self, Computed, ComputedDynamic, Dynamic, Fixed, Pinned},
     Effect::{Nothing, Read, Shown},
     Kind::{
-        self, AuditEvents, Bool, CharacterSet, Collation, Double, Enum, LogOutput,
-        NullCharacterSet, NullText, SqlMode, Text, TimeZone, TlsVersion, UInt,
+        self, AuditEvents, Bool, CharacterSet, Collation, Compressions, Double, Enum, LogOutput,
+        NullCharacterSet, NullText, Proxies, SqlMode, Text, TimeZone, TlsVersion, UInt,
     },
     Scope::{self, Both, Global, Session, SessionReadOnly},
 };
@@ -263,8 +263,9 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("preload_buffer_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1_024, max: 1_073_741_824 }, "32768"),
     ("profiling", Both, Pinned, Bool, "OFF"),
     ("profiling_history_size", Both, Dynamic(Nothing("profiling is refused")), UInt { min: 0, max: 100 }, "15"),
-    ("protocol_compression_algorithms", Global, Fixed, Text, "uncompressed"),
+    ("protocol_compression_algorithms", Global, Dynamic(Shown(".ci/clients/wire.py")), Compressions, "zlib,zstd,uncompressed"),
     ("protocol_version", Global, Fixed, UInt { min: 0, max: 10 }, "10"),
+    ("proxy_protocol_networks", Global, Dynamic(Shown(".ci/clients/wire.py")), Proxies, ""),
     ("proxy_user", Session, Fixed, NullText, "NULL"),
     ("pseudo_replica_mode", Session, Dynamic(Nothing("it changes how MySQL reads statements of older servers")), Bool, "OFF"),
     ("pseudo_slave_mode", Session, Dynamic(Nothing("it changes how MySQL reads statements of older servers")), Bool, "OFF"),

@@ -3,7 +3,9 @@
 use super::{Kind, Variable, sql_mode::Modes, time_zone};
 use crate::{
     collations::{self, NamedCharset},
+    compression::Allowed,
     error::SqlError,
+    networks::Proxies,
     statements::CLASSES,
 };
 use cohort_engine::types::{Collation, Value};
@@ -76,6 +78,19 @@ pub(super) fn convert(
             if !list.is_empty() && !list.split(',').all(known) {
                 return Err(refused());
             }
+            Value::Bytes(list.into())
+        }
+        Kind::Compressions => {
+            let list = match value {
+                Value::Null => return Err(refused()),
+                _ => string(variable, value)?,
+            };
+            Allowed::parse(&list).ok_or_else(refused)?;
+            Value::Bytes(list.into())
+        }
+        Kind::Proxies => {
+            let list = string(variable, value)?;
+            Proxies::parse(&list).ok_or_else(refused)?;
             Value::Bytes(list.into())
         }
         Kind::LogOutput => {
