@@ -84,6 +84,8 @@ def events(server):
             ("refusals", "select", "joe", "SELECT * FROM t", 1142),
             ("definitions", "drop_table", "joe", "DROP TABLE t", 1142),
             ("refusals", "set_option", "joe", "SET GLOBAL cohort_audit_log = OFF", 1227),
+            ("accounts", "set_option", "root", "SET GLOBAL cohort_audit_log_events = 'writes, READS'", None),
+            ("accounts", "set_option", "root", "SET GLOBAL cohort_audit_log = OFF", None),
             ("writes", "insert", "root", "INSERT INTO audited.t VALUES (3)", 0)):
         assert wanted in told, (wanted, told)
     text = (server.data / "audit.log").read_text()

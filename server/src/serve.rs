@@ -446,7 +446,8 @@ fn bind_unix(
     }
 }
 
-/// Ends all connections: those that execute may finish their statement, for a while.
+/// Ends all connections: those that execute may finish their statement, for a while. What they have
+/// said is in the logs then.
 fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
     let database = &connections.shared.backend;
     database.stopping.store(true, Ordering::Relaxed);
@@ -459,6 +460,7 @@ fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
         }
         connections.drain(DRAIN_AFTER_KILL);
     }
+    database.instance.query_logs.settle();
 }
 
 /// Writes a last checkpoint, so that the next start has nothing to recover.

@@ -31,6 +31,23 @@ impl Session {
         audit.record(class, &state.logged, self.audit_time(), &event)
     }
 
+    /// A variable of the audit log is about to be set. A strict log that cannot record that lets itself
+    /// be turned off all the same: how else could it be mended?
+    pub(super) fn audit_setting(&self) {
+        let state = &self.state;
+        let own = state.entry.activity.lock().statement.clone();
+        let statement = self.measured_text().cloned().or(own);
+        let event = Event {
+            database: &state.database,
+            command: "set_option",
+            statement: statement.as_deref().unwrap_or_default(),
+            error: None,
+            before: true,
+        };
+        let audit = &state.instance.audit;
+        let _told = audit.record_setting(&state.logged, self.audit_time(), &event);
+    }
+
     /// A statement has ended. If a strict log cannot record that, the server's log has it; the
     /// statement is done.
     pub(super) fn audit_after(&self, ended: &Ended) {

@@ -250,6 +250,7 @@ impl Session {
         }
         if variable.name.starts_with("cohort_audit_log") {
             self.state.need(needed::AUDIT_ADMIN)?;
+            self.audit_setting();
         }
         if variable.name == "mandatory_roles" && !self.state.rights.has_any(needed::ROLE_ADMIN) {
             let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";

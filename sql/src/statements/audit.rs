@@ -40,7 +40,8 @@ pub enum Class {
     Refusals,
     /// Definitions of databases, tables and views.
     Definitions,
-    /// Accounts, roles, what they may do, and variables of the whole server.
+    /// Accounts, roles, what they may do; and the variables of this log, which are recorded whatever
+    /// else is.
     Accounts,
     /// Rows that are changed.
     Writes,
@@ -180,9 +181,24 @@ impl Audit {
         now_us: u64,
         event: &Event<'_>,
     ) -> Result<(), SqlError> {
-        if !self.records(class) {
-            return Ok(());
+        match self.records(class) {
+            true => self.put(class, who, now_us, event),
+            false => Ok(()),
         }
+    }
+    /// Records a change of the log's own variables, whatever else is recorded.
+    pub fn record_setting(
+        &self,
+        who: &Who,
+        now_us: u64,
+        event: &Event<'_>,
+    ) -> Result<(), SqlError> {
+        match self.is_on() {
+            true => self.put(Class::Accounts, who, now_us, event),
+            false => Ok(()),
+        }
+    }
+    fn put(&self, class: Class, who: &Who, now_us: u64, event: &Event<'_>) -> Result<(), SqlError> {
         let line = line(class, who, now_us, event);
         if !self.is_strict() {
             self.logs.audit(line);

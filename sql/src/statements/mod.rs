@@ -29,6 +29,6 @@ pub use ended::{COUNTED, Counts, Ended, Running};
 pub use errors::{Errors, Raised};
 pub use histogram::{Histogram, bucket_bounds};
 pub use log_files::{LogKind, QueryLogs};
-pub use query_logs::{Admin, Who, literal};
+pub use query_logs::{Who, literal};
 pub use recent::{Commands, Kind, Note, Recent, Slow, Stats};
 pub use table_io::{RowCounts, TableIo, Used};

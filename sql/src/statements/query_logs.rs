@@ -5,7 +5,7 @@ use super::ended::Ended;
 use crate::{status::Counter, text};
 use cohort_engine::types::{DateTime, Value};
 use serde_json::{Value as Json, json};
-use std::{fmt::Write, net::IpAddr, sync::Arc};
+use std::{fmt::Write, net::IpAddr};
 
 /// The digits of a second's fraction.
 const MICROSECONDS: u8 = 6;
@@ -40,18 +40,6 @@ impl Who {
         };
         let (account, user) = (Who::plain(&self.account), Who::plain(&self.user));
         format!("{account}[{user}] @ {} [{address}]", Who::plain(host))
-    }
-}
-
-/// Commands that are no statements, as the slow log calls them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Admin(pub &'static str);
-
-impl Admin {
-    /// What stands in the place of a statement.
-    #[must_use]
-    pub fn text(self) -> Arc<str> {
-        Arc::from(format!("# administrator command: {}", self.0))
     }
 }
 
@@ -232,6 +220,7 @@ fn line(row: Json) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::statements::Counts;
+    use std::sync::Arc;
 
     fn ended() -> Ended {
         Ended {
