@@ -96,6 +96,60 @@ def events(server):
     print(f"audit: {len(told)} events, each kind of them", flush=True)
 
 
+def attacked(server):
+    """What somebody tries who may change variables, but not the audit log."""
+    with connect(server) as root, root.cursor() as cursor:
+        cursor.execute("CREATE DATABASE attacked")
+        cursor.execute("CREATE TABLE attacked.secret (a INT)")
+        cursor.execute("CREATE USER sva@localhost")
+        cursor.execute("CREATE USER nobody@localhost IDENTIFIED BY ''")
+        cursor.execute("GRANT SYSTEM_VARIABLES_ADMIN, PERSIST_RO_VARIABLES_ADMIN ON *.* TO sva@localhost")
+        cursor.execute("SET PERSIST cohort_audit_log_file = 'attacked.log'")
+        cursor.execute("SET GLOBAL cohort_audit_log_events = DEFAULT")
+        cursor.execute("SET GLOBAL cohort_audit_log = ON")
+        with connect(server, "sva") as sva, sva.cursor() as own:
+            for name in ("slow_query_log_file", "general_log_file"):
+                for path in ("attacked.log", "./attacked.log", f"{server.data}/attacked.log", "../data/attacked.log"):
+                    assert run(own, f"SET GLOBAL {name} = '{path}'")[0] == 1231, (name, path)
+            for sql in ("RESET PERSIST", "RESET PERSIST cohort_audit_log_file",
+                        "RESET PERSIST IF EXISTS COHORT_AUDIT_LOG"):
+                assert run(own, sql)[0] == 1227, sql
+            # It is not rotated away by a variable of the other logs.
+            own.execute("SET GLOBAL cohort_log_file_size_max = 4096")
+            for _ in range(40):
+                assert run(own, "DROP TABLE attacked.secret")[0] == 1142
+            own.execute("SET GLOBAL cohort_log_file_size_max = 0")
+        (server.data / "link.log").symlink_to("mysqld-auto.cnf")
+        assert run(cursor, "SET GLOBAL general_log_file = 'link.log'")[0] == 1231
+        for sql in ("CREATE VIEW attacked.v AS SELECT 1", "DROP VIEW attacked.v", "CREATE ROLE ghost",
+                    "GRANT ghost TO nobody@localhost", "SET DEFAULT ROLE ghost TO nobody@localhost",
+                    "REVOKE ghost FROM nobody@localhost", "REVOKE ALL, GRANT OPTION FROM nobody@localhost",
+                    "DROP ROLE ghost", "RESET PERSIST cohort_audit_log_file",
+                    f"CREATE TABLE attacked.big (a INT) /* {'x' * 9_000_000} */"):
+            cursor.execute(sql)
+        with connect(server, "nobody") as nobody, nobody.cursor() as own:
+            assert run(own, f"SELECT * FROM attacked.secret /* {'x' * 9_000_000} */")[0] == 1142
+            try:
+                nobody.select_db("attacked")
+                raise AssertionError("nobody is in")
+            except pymysql.MySQLError as error:
+                assert error.args[0] == 1044, error
+        settle(cursor)
+        cursor.execute("SET GLOBAL cohort_audit_log = OFF")
+        cursor.execute("SET GLOBAL cohort_audit_log_file = DEFAULT")
+    told = [(line["event"], line["command"], line["user"], line.get("statement", "")[:60], line.get("error"))
+            for line in lines(server, "attacked.log")]
+    assert sum(line[3] == "DROP TABLE attacked.secret" for line in told) == 40, told
+    for wanted in (("definitions", "create_view", 0), ("definitions", "drop_view", 0), ("accounts", "create_role", 0),
+                   ("accounts", "grant_roles", 0), ("accounts", "alter_user_default_role", 0),
+                   ("accounts", "revoke_roles", 0), ("accounts", "revoke_all", 0), ("accounts", "drop_role", 0),
+                   ("definitions", "create_table", 0), ("refusals", "select", 1142), ("refusals", "change_db", 1044)):
+        assert wanted in [(line[0], line[1], line[4]) for line in told], (wanted, told)
+    assert any(line[3].startswith("RESET PERSIST") for line in told), told
+    assert max(map(len, (server.data / "attacked.log").read_text().splitlines())) < 100_000
+    print(f"audit: {len(told)} events of an attack, none of which is missing", flush=True)
+
+
 def strict(server):
     """What cannot be recorded is not done."""
     with connect(server) as root, root.cursor() as cursor, connect(server) as other, other.cursor() as second:
@@ -120,6 +174,14 @@ def strict(server):
             raise AssertionError("a client came in unrecorded")
         except pymysql.MySQLError as error:
             assert error.args[0] == 3164, error
+        for sql in ("CREATE VIEW strict.v AS SELECT 1", "CREATE DATABASE strict2"):
+            assert run(second, sql)[0] == 3164, sql
+        # One that was moved away is made again.
+        cursor.execute("SET GLOBAL cohort_audit_log_file = 'strict.log'")
+        (server.data / "strict.log").rename(server.data / "moved.log")
+        second.execute("INSERT INTO strict.t VALUES (4)")
+        assert "VALUES (4)" in (server.data / "strict.log").read_text()
+        second.execute("DELETE FROM strict.t WHERE a = 4")
         cursor.execute("SET GLOBAL cohort_audit_log_strict = OFF")
         second.execute("INSERT INTO strict.t VALUES (3)")
         cursor.execute("SET GLOBAL cohort_audit_log = OFF")
@@ -161,6 +223,7 @@ def killed(server):
 def main():
     with Cohort() as server:
         events(server)
+        attacked(server)
         strict(server)
         killed(server)
         assert server.stop() == 0

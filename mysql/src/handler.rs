@@ -138,6 +138,8 @@ pub trait Handler {
     /// The client has logged in, over `Socket`, `TCP/IP` or `SSL/TLS`: the general log gets a line.
     /// An error if it may not come.
     fn connected(&self, means: &'static str, line: &str) -> Result<(), SqlError>;
+    /// The client has become another user. An error if it may not.
+    fn changed_user(&self, line: &str) -> Result<(), SqlError>;
     /// The client says something that is no statement: the general log's name of it, and what
     /// follows that.
     fn log_command(&self, command: &str, argument: &str);

@@ -67,7 +67,8 @@ impl Handler for Session {
         Session::close(self, id);
     }
     fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
-        Session::use_database(self, name)
+        let used = Session::use_database(self, name);
+        self.audit_refusal("change_db", name, used)
     }
     fn reset(&mut self, who: Option<Identity>) {
         Session::reset(self, who);
@@ -142,6 +143,10 @@ impl Handler for Session {
         self.state().set_means(means);
         Session::log_command(self, "Connect", line);
         self.audit_connection("connect")
+    }
+    fn changed_user(&self, line: &str) -> Result<(), SqlError> {
+        Session::log_command(self, "Change user", line);
+        self.audit_connection("change_user")
     }
     fn log_command(&self, command: &str, argument: &str) {
         Session::log_command(self, command, argument);

@@ -6,7 +6,7 @@ use super::{
     handshake, reply,
 };
 use cohort_process::{notice, service};
-use cohort_sql::session::Identity;
+use cohort_sql::{session::Identity, statements::Who};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -188,7 +188,7 @@ impl<B: Backend> Connection<B> {
             command::INIT_DB => {
                 let name = String::from_utf8_lossy(rest).into_owned();
                 self.take_slot(commands);
-                commands.session.log_command("Init DB", &name);
+                commands.session.log_command("Init DB", &Who::plain(&name));
                 match commands.session.use_database(&name) {
                     Ok(()) => self.ok(&commands.session),
                     Err(error) => self.error(&error),

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{Arrival, constants::capability};
 use cohort_scheduler::Tickets;
+use cohort_sql::statements::Who;
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 
@@ -140,6 +141,12 @@ impl<B: Backend> Connection<B> {
         entered.map(Some)
     }
 
+    /// What the general log says of a login.
+    fn line_of(&self, user: &str, database: &str) -> String {
+        let (host, means) = (self.peer.host(), self.means());
+        Who::plain(&format!("{user}@{host} on {database} using {means}"))
+    }
+
     /// Over what the client comes, as the general log calls it.
     fn means(&self) -> &'static str {
         match (self.peer.address, self.stream.is_encrypted()) {
@@ -165,10 +172,8 @@ impl<B: Backend> Connection<B> {
         };
         let user = arrival.who.user.clone();
         let mut session = self.shared.backend.open(arrival).map_err(End::Error)?;
-        let means = self.means();
-        let (host, database) = (self.peer.host(), &request.database);
-        let line = format!("{user}@{host} on {database} using {means}");
-        session.connected(means, &line).map_err(End::Error)?;
+        let line = self.line_of(&user, &request.database);
+        session.connected(self.means(), &line).map_err(End::Error)?;
         session.set_attributes(request.attributes);
         use_first(&mut session, &request.database)?;
         let commands = Box::new(Commands {
@@ -236,7 +241,11 @@ impl<B: Backend> Connection<B> {
         backend
             .admit_again(&commands.session, &granted.who)
             .map_err(End::Error)?;
+        let user = granted.who.user.clone();
         commands.reset(Some(granted.who));
+        let line = self.line_of(&user, &granted.request.database);
+        let session = &commands.session;
+        session.changed_user(&line).map_err(End::Error)?;
         commands.session.set_attributes(granted.request.attributes);
         use_first(&mut commands.session, &granted.request.database)?;
         self.ok(&commands.session);

@@ -181,6 +181,9 @@ impl Handler for CannedSession {
     fn connected(&self, _: &'static str, _: &str) -> Result<(), SqlError> {
         Ok(())
     }
+    fn changed_user(&self, _: &str) -> Result<(), SqlError> {
+        Ok(())
+    }
     fn log_command(&self, _: &str, _: &str) {}
     fn has_first_statements(&self) -> bool {
         false

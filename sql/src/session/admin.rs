@@ -167,9 +167,6 @@ impl Session {
         if !kinds.is_empty() {
             self.state.instance.query_logs.reopen(&kinds);
         }
-        if kinds.contains(&LogKind::Audit) {
-            self.state.instance.audit.reopen();
-        }
     }
 
     /// FLUSH ENGINE LOGS: all that is committed leaves the memory and the log for the base.

@@ -5,19 +5,17 @@ use crate::{
     error::SqlError,
     state::Instance,
     statements::{Class, Ended, Event, LogKind, Who},
-    status::Counter,
 };
 
 impl Session {
     /// A statement of this command is about to be done. A strict log that cannot record it refuses
     /// it: 3164.
-    pub(super) fn audit_before(&self, command: Option<Counter>) -> Result<(), SqlError> {
+    pub(super) fn audit_before(&self, command: &str) -> Result<(), SqlError> {
         let state = &self.state;
         let audit = &state.instance.audit;
         if !audit.is_on() || !audit.is_strict() || state.internal {
             return Ok(());
         }
-        let command = command.map_or("error", super::measured::name_of);
         let class = Class::of_command(command);
         let own = state.entry.activity.lock().statement.clone();
         let statement = self.measured_text().cloned().or(own);
@@ -73,6 +71,32 @@ impl Session {
             before: false,
         };
         let _told = audit.record(class, &state.logged, ended.begun_us, &event);
+    }
+
+    /// Something that is no statement was done, or refused: a refusal is recorded.
+    pub fn audit_refusal<T>(
+        &self,
+        command: &str,
+        argument: &str,
+        result: Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let state = &self.state;
+        let audit = &state.instance.audit;
+        if let Err(error) = &result
+            && audit.is_on()
+            && Class::is_refusal(error)
+        {
+            let event = Event {
+                database: &state.database,
+                command,
+                statement: argument,
+                error: Some(error),
+                before: false,
+            };
+            // It is refused in any case.
+            let _told = audit.record(Class::Refusals, &state.logged, self.audit_time(), &event);
+        }
+        result
     }
 
     /// The client has come, or goes: 3164 if that cannot be recorded and must be.

@@ -78,6 +78,10 @@ impl Session {
     pub fn begin_backup(&mut self, kind: BackupKind) -> Result<BackUp, SqlError> {
         self.begin_statement("Backup", None);
         let begun = self.prepare_backup(kind);
+        let begun = self.audit_refusal("backup", "", begun);
+        if begun.is_ok() {
+            self.audit_connection("backup")?;
+        }
         match begun {
             Ok(backup) => Ok(backup),
             Err(error) => self.end_statement(Err(error)),

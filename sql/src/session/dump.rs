@@ -72,6 +72,10 @@ impl Session {
         };
         self.begin_statement(command, None);
         let begun = self.follow(start, server_id);
+        let begun = self.audit_refusal("binlog_dump", "", begun);
+        if begun.is_ok() {
+            self.audit_connection("binlog_dump")?;
+        }
         match begun {
             // It lasts until the connection ends.
             Ok(dump) => Ok(dump),

@@ -19,9 +19,9 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         self.clear_warnings();
-        let counter = self.state.counters().command("truncate");
-        self.measure_command(counter);
-        self.audit_before(counter)?;
+        self.state.counters().command("truncate");
+        self.measure_command("truncate");
+        self.audit_before("truncate")?;
         let database = table.database.as_deref().unwrap_or(&self.state.database);
         let place = (database, table.name.as_str());
         self.state.need_within_table(&[Privilege::Drop], place)?;

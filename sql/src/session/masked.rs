@@ -14,7 +14,14 @@ const WORDS: [&[u8]; 2] = [b"identified", b"password"];
 
 /// A statement as text, for people; what is not UTF-8 is replaced, what is secret is left out.
 pub(super) fn shown_text(statement: &[u8], mode: Mode) -> Arc<str> {
-    if !is_query(statement) && is_about_passwords(statement) {
+    // What begins with a bracket may be anything. Of other queries, which are most statements, nothing
+    // is looked at.
+    let in_brackets = statement.trim_ascii_start().starts_with(b"(");
+    let words = match in_brackets {
+        true => WORDS.get(..1).unwrap_or_default(),
+        false => &WORDS,
+    };
+    if (in_brackets || !is_query(statement)) && has_one_of(statement, words) {
         return lossy(&masked(statement, mode));
     }
     lossy(statement)
@@ -28,8 +35,12 @@ fn lossy(statement: &[u8]) -> Arc<str> {
     }
 }
 
-fn is_about_passwords(text: &[u8]) -> bool {
-    WORDS.iter().any(|word| {
+pub(super) fn is_about_passwords(text: &[u8]) -> bool {
+    has_one_of(text, &WORDS)
+}
+
+fn has_one_of(text: &[u8], words: &[&[u8]]) -> bool {
+    words.iter().any(|word| {
         let mut windows = text.windows(word.len());
         windows.any(|window| window.eq_ignore_ascii_case(word))
     })
@@ -39,18 +50,27 @@ fn masked(statement: &[u8], mode: Mode) -> Vec<u8> {
     let mut shown = Vec::with_capacity(statement.len());
     let mut kept = 0;
     let mut before: Option<Token> = None;
-    let mut about_passwords = false;
+    let (mut about_passwords, mut was_secret) = (false, false);
     for token in Lexer::tokens(statement, mode) {
         let text = token.text(statement);
-        let secret = is_secret(&token, before.as_ref(), statement);
+        // Strings that follow each other are one.
+        let goes_on = was_secret && token.kind == Kind::String;
+        let secret = goes_on || is_secret(&token, before.as_ref(), statement);
         // A statement within: PREPARE … FROM 'SET PASSWORD …'.
         if secret && (about_passwords || is_about_passwords(text)) {
             shown.extend_from_slice(statement.get(kept..token.start).unwrap_or_default());
             shown.extend_from_slice(SECRET);
             kept = token.end;
+            was_secret = true;
+        } else {
+            was_secret = false;
         }
         about_passwords |= token.kind == Kind::Word && is_about_passwords(text);
-        before = Some(token);
+        // _utf8mb4'…' is a string, too.
+        let is_introducer = token.kind == Kind::Word && text.starts_with(b"_");
+        if !is_introducer {
+            before = Some(token);
+        }
     }
     shown.extend_from_slice(statement.get(kept..).unwrap_or_default());
     shown
@@ -64,7 +84,7 @@ fn is_secret(token: &Token, before: Option<&Token>, statement: &[u8]) -> bool {
         Kind::String | Kind::QuotedName | Kind::Hex | Kind::Invalid
     );
     let follows = before.is_some_and(|before| {
-        ["BY", "AS", "REPLACE", "FROM"]
+        ["BY", "AS", "REPLACE", "FROM", "IDENTIFIED", "PASSWORD"]
             .iter()
             .any(|word| before.is_word(statement, word))
             || ["=", ":=", "("]
@@ -101,6 +121,22 @@ mod tests {
             (
                 "CREATE USER 'a' IDENTIFIED WITH 'caching_sha2_password' AS '$A$'",
                 "CREATE USER 'a' IDENTIFIED WITH 'caching_sha2_password' AS <secret>",
+            ),
+            (
+                "CREATE USER a IDENTIFIED BY 'p' 'q' COMMENT 'c'",
+                "CREATE USER a IDENTIFIED BY <secret> <secret> COMMENT 'c'",
+            ),
+            (
+                "CREATE USER a IDENTIFIED BY _utf8mb4'p'",
+                "CREATE USER a IDENTIFIED BY _utf8mb4<secret>",
+            ),
+            (
+                "(create user a identified by 'p')",
+                "(create user a identified by <secret>)",
+            ),
+            (
+                "CREATE USER a IDENTIFIED 'p'",
+                "CREATE USER a IDENTIFIED <secret>",
             ),
             (
                 "CREATE USER a IDENTIFIED BY 'it''s",

@@ -1,6 +1,9 @@
 //! What a statement took, measured from its beginning to its reply.
 
-use super::{Session, masked::shown_text};
+use super::{
+    Session,
+    masked::{is_about_passwords, shown_text},
+};
 use crate::{
     error::SqlError,
     lexer::{Kind as TokenKind, Lexer, Mode},
@@ -36,7 +39,7 @@ pub(super) struct Measured {
     /// The kind of the statement that runs, once it has a plan.
     kind: Option<Arc<Kind>>,
     /// Its command, as the counters name it.
-    command: Option<Counter>,
+    command: Option<&'static str>,
     /// The statement that has ended, until its reply has left.
     note: Option<Note>,
     /// The kinds of texts without plans, in one database and one way to read them.
@@ -88,10 +91,8 @@ impl Session {
     }
 
     /// The statement is one of this command.
-    pub(super) fn measure_command(&mut self, command: Option<Counter>) {
-        if self.measured.command.is_none() {
-            self.measured.command = command;
-        }
+    pub(super) fn measure_command(&mut self, command: &'static str) {
+        self.measured.command.get_or_insert(command);
     }
 
     /// The statement runs this plan, which knows of which kind it is.
@@ -144,7 +145,7 @@ impl Session {
         let running = measured.running;
         let clock = state.instance.env().monotonic_nanos();
         let command = match (measured.command, error) {
-            (Some(command), _) => name_of(command),
+            (Some(command), _) => command,
             (None, Some(error)) if error.code != SqlError::SYNTAX => first_word(&text),
             (None, _) => "error",
         };
@@ -157,6 +158,7 @@ impl Session {
             killed: state.entry.is_closing(),
             is_admin: ADMIN.contains(&command),
         });
+        let error = error.map(|error| without_secret(error, &text));
         let ended = Ended {
             text: measured.text.take().unwrap_or(text),
             database: Arc::clone(&state.database),
@@ -165,7 +167,7 @@ impl Session {
             timestamp: state.now_micros / 1_000_000,
             took_ns: clock.saturating_sub(running.clock_ns),
             locks_ns: state.owner.locks_ns().saturating_sub(running.locks_ns),
-            error: error.cloned(),
+            error,
             warnings: state.warnings.count(),
             rows_sent: state.rows_sent,
             rows_examined: 0,
@@ -231,6 +233,17 @@ fn kind_of(
         known.insert(Arc::clone(text), Arc::clone(&kind));
     }
     kind
+}
+
+/// An error as logs and tables may have it: that of a text that is no statement shows a part of it, in
+/// which a password may be.
+fn without_secret(error: &SqlError, text: &str) -> SqlError {
+    let mut error = error.clone();
+    if error.code == SqlError::SYNTAX && is_about_passwords(text.as_bytes()) {
+        let end = error.message.find(" near ").unwrap_or(error.message.len());
+        error.message.truncate(end);
+    }
+    error
 }
 
 /// The command of a query that could not be compiled.

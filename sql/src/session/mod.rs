@@ -492,11 +492,11 @@ impl Session {
             }
             Compiled::Command(command) => {
                 let facts = command.facts();
-                let counter = self.state.counters().command(facts.counter);
+                self.state.counters().command(facts.counter);
                 // What EXECUTE executes says itself what it is.
                 if !matches!(command, Command::Execute { .. }) {
-                    self.measure_command(counter);
-                    self.audit_before(counter)?;
+                    self.measure_command(facts.counter);
+                    self.audit_before(facts.counter)?;
                 }
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
@@ -521,9 +521,9 @@ impl Session {
             }
             Compiled::Creation(create) => {
                 self.clear_warnings();
-                let counter = self.state.counters().command(create.counter());
-                self.measure_command(counter);
-                self.audit_before(counter)?;
+                self.state.counters().command(create.counter());
+                self.measure_command(create.counter());
+                self.audit_before(create.counter())?;
                 self.check_server_writable()?;
                 self.check_schema(create)?;
                 self.create_before_rows(create)?;
@@ -536,9 +536,9 @@ impl Session {
                     return self.empty(table, emptying, out);
                 }
                 self.clear_warnings();
-                let counter = self.state.counters().command(change.counter());
-                self.measure_command(counter);
-                self.audit_before(counter)?;
+                self.state.counters().command(change.counter());
+                self.measure_command(change.counter());
+                self.audit_before(change.counter())?;
                 if change.is_of_temporary() {
                     self.check_schema(change)?;
                     self.enter_for_temporary(change)?;

@@ -1,6 +1,6 @@
 //! Prepared statements, of the protocol and of PREPARE.
 
-use super::{Compiled, Session, Statement, without_end};
+use super::{Compiled, Session, Statement, masked::shown_text, without_end};
 use crate::{
     command::PrepareSource,
     error::SqlError,
@@ -49,7 +49,11 @@ impl Session {
         };
         self.state.counters().count(Counter::ComStmtPrepare);
         let result = self.end_statement(result);
-        let statement = result?;
+        let text = match &result {
+            Ok(_) => Arc::from(""),
+            Err(_) => shown_text(sql, self.state.settings().lexer),
+        };
+        let statement = self.audit_refusal("prepare", &text, result)?;
         let prepared = Prepared {
             id: self.statements.last_id.wrapping_add(1),
             parameters: statement.parameters,

@@ -1,6 +1,6 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::{Session, bound::Bound, client_gone, withheld::Withheld};
+use super::{Session, bound::Bound, client_gone, measured::name_of, withheld::Withheld};
 use crate::{
     catalog,
     error::SqlError,
@@ -445,8 +445,9 @@ impl Session {
     ) -> Result<(), SqlError> {
         let counter = command_of(&plan);
         self.state.counters().count(counter);
-        self.measure_command(Some(counter));
-        self.audit_before(Some(counter))?;
+        let command = name_of(counter);
+        self.measure_command(command);
+        self.audit_before(command)?;
         self.measure_plan(&plan, text);
         let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;

@@ -124,6 +124,19 @@ impl Session {
         if_exists: bool,
     ) -> Result<(), SqlError> {
         let instance = Arc::clone(&self.state.instance);
+        let is_audits = |name: &str| name.to_ascii_lowercase().starts_with("cohort_audit_log");
+        let touches_audit = match name {
+            Some(name) => is_audits(name),
+            None => instance
+                .persisted()
+                .variables()
+                .keys()
+                .any(|name| is_audits(name)),
+        };
+        if touches_audit {
+            self.state.need(needed::AUDIT_ADMIN)?;
+            self.audit_setting();
+        }
         instance.persisted().change(|known| {
             let Some(name) = name else {
                 known.clear();

@@ -16,15 +16,10 @@ use super::{
     query_logs::{Who, put_time},
 };
 use crate::error::SqlError;
-use cohort_engine::{
-    env::{File, Mode},
-    types::Value,
-};
-use parking_lot::Mutex;
+use cohort_engine::{env::Mode, types::Value};
 use serde_json::{Map, Value as Json, json};
 use std::{
     io,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -76,6 +71,7 @@ impl Class {
             ("grant" | "revoke", _)
             | ("create" | "drop" | "alter" | "rename", "user" | "role")
             | ("set", "password" | "role" | "default_role" | "resource_group")
+            | ("install" | "uninstall", _)
             | ("alter", "instance" | "user_default_role") => Class::Accounts,
             ("create" | "drop" | "alter" | "rename", _) | ("truncate", _) => Class::Definitions,
             ("insert" | "update" | "delete" | "replace" | "load", _) => Class::Writes,
@@ -119,8 +115,6 @@ pub struct Audit {
     on: AtomicBool,
     strict: AtomicBool,
     classes: AtomicU32,
-    /// The file that a strict log writes to, with its path.
-    open: Mutex<Option<(PathBuf, File)>>,
 }
 
 impl Audit {
@@ -132,7 +126,6 @@ impl Audit {
             on: AtomicBool::new(false),
             strict: AtomicBool::new(false),
             classes: AtomicU32::new(0),
-            open: Mutex::default(),
         }
     }
     /// A variable of it was set; others are nobody's business here.
@@ -153,7 +146,6 @@ impl Audit {
                 let bits = wanted.map(|(class, _)| class.bit()).sum();
                 self.classes.store(bits, Ordering::Release);
             }
-            ("cohort_audit_log_file", _) => *self.open.lock() = None,
             _ => {}
         }
     }
@@ -211,30 +203,25 @@ impl Audit {
             SqlError::audit_failed(class.name(), error.raw_os_error().unwrap_or(1))
         })
     }
-    /// Writes a line, and returns when it is on the disk.
+    /// Writes a line, and returns when it is on the disk. The file is opened each time: somebody may
+    /// have moved it away.
     fn write(&self, line: &[u8]) -> io::Result<()> {
-        let mut open = self.open.lock();
-        let path = self.logs.path(LogKind::Audit);
-        if open.as_ref().is_none_or(|(known, _)| *known != path) {
-            let file = self.logs.env().open(&path, Mode::Create)?;
-            *open = Some((path, file));
+        let _alone = self.logs.alone_with_audit();
+        let (env, path) = (self.logs.env(), self.logs.path(LogKind::Audit));
+        let file = env.open(&path, Mode::Create)?;
+        let end = file.len()?;
+        file.write_at(line, end)?;
+        file.sync_data()?;
+        match (end, path.parent()) {
+            // Its name must last, too.
+            (0, Some(directory)) => env.sync_dir(directory),
+            _ => Ok(()),
         }
-        let written = match &*open {
-            Some((_, file)) => file
-                .write_at(line, file.len()?)
-                .and_then(|()| file.sync_data()),
-            None => Ok(()),
-        };
-        if written.is_err() {
-            *open = None;
-        }
-        written
-    }
-    /// FLUSH LOGS: the file is opened anew.
-    pub fn reopen(&self) {
-        *self.open.lock() = None;
     }
 }
+
+/// So much of a statement is recorded, in bytes.
+const STATEMENT_MAX: usize = 64 << 10;
 
 fn line(class: Class, who: &Who, now_us: u64, event: &Event<'_>) -> Vec<u8> {
     let mut time = String::new();
@@ -252,7 +239,14 @@ fn line(class: Class, who: &Who, now_us: u64, event: &Event<'_>) -> Vec<u8> {
         put("database", json!(event.database));
     }
     if !event.statement.is_empty() {
-        put("statement", json!(event.statement));
+        let end = (0..=STATEMENT_MAX.min(event.statement.len()))
+            .rev()
+            .find(|&at| event.statement.is_char_boundary(at));
+        let shown = event.statement.get(..end.unwrap_or(0)).unwrap_or_default();
+        put("statement", json!(shown));
+        if shown.len() < event.statement.len() {
+            put("cut", json!(true));
+        }
     }
     if event.before {
         put("begins", json!(true));
@@ -301,6 +295,12 @@ mod tests {
             ("grant_roles", Class::Accounts),
             ("set_password", Class::Accounts),
             ("set_option", Class::Others),
+            ("create_role", Class::Accounts),
+            ("revoke_all", Class::Accounts),
+            ("alter_user_default_role", Class::Accounts),
+            ("set_role", Class::Accounts),
+            ("install_component", Class::Accounts),
+            ("create_view", Class::Definitions),
             ("create_table", Class::Definitions),
             ("truncate", Class::Definitions),
             ("insert_select", Class::Writes),

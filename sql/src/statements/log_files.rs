@@ -76,8 +76,8 @@ enum Job {
 struct Queue {
     jobs: Vec<Job>,
     bytes: usize,
-    /// How many lines found no room since the last one that did.
-    lost: u64,
+    /// How many lines of each log found no room since the last ones that did.
+    lost: [u64; LogKind::ALL.len()],
     /// The thread is at work on what it has taken.
     busy: bool,
     has_thread: bool,
@@ -94,6 +94,8 @@ struct Shared {
     /// What a file begins with.
     heading: Mutex<String>,
     bytes_max: AtomicU64,
+    /// Whoever writes to the audit log's file is alone with it.
+    auditing: Mutex<()>,
 }
 
 /// The logs of statements.
@@ -128,6 +130,7 @@ impl QueryLogs {
                 ),
                 heading: Mutex::default(),
                 bytes_max: AtomicU64::new(0),
+                auditing: Mutex::default(),
             }),
             slow: AtomicBool::new(false),
             general: AtomicBool::new(false),
@@ -196,12 +199,23 @@ impl QueryLogs {
             self.push(Job::Reopen(kinds.to_vec()), 0);
         }
     }
-    /// 1231 for what cannot be the file of a log: one that does not end in .log could be any file
-    /// that the server may write, and its directory must be there.
+    /// 1231 for what cannot be the file of a log: one that does not end in .log, or a link, could be
+    /// any file that the server may write; that of another log is taken; and its directory must be
+    /// there.
     pub fn check_path(&self, variable: &str, path: &str) -> Result<(), SqlError> {
+        let own = match variable {
+            "slow_query_log_file" => LogKind::Slow,
+            "general_log_file" => LogKind::General,
+            _ => LogKind::Audit,
+        };
         let whole = self.shared.directory.join(path);
-        let ends = whole.extension().is_some_and(|end| end == "log");
-        let parent = whole.parent().filter(|_| ends && !path.contains('\0'));
+        let ends = whole.extension().is_some_and(|end| end == "log") && !path.contains('\0');
+        let is_link = std::fs::symlink_metadata(&whole).is_ok_and(|about| about.is_symlink());
+        let others = LogKind::ALL.into_iter().filter(|kind| *kind != own);
+        let is_taken = others
+            .map(|kind| self.path(kind))
+            .any(|other| real(&other) == real(&whole));
+        let parent = whole.parent().filter(|_| ends && !is_link && !is_taken);
         match parent.is_some_and(|parent| self.shared.env.list(parent).is_ok()) {
             true => Ok(()),
             false => Err(SqlError::wrong_value_for_variable(variable, path)),
@@ -269,6 +283,10 @@ impl QueryLogs {
     pub fn path(&self, kind: LogKind) -> PathBuf {
         self.shared.paths.lock()[kind as usize].clone()
     }
+    /// Waits until nobody else writes to the file of the audit log.
+    pub(super) fn alone_with_audit(&self) -> impl Sized {
+        self.shared.auditing.lock()
+    }
     /// The door to files.
     #[must_use]
     pub fn env(&self) -> &Env {
@@ -291,8 +309,12 @@ impl QueryLogs {
     }
     fn push(&self, job: Job, bytes: usize) {
         let mut queue = self.shared.queue.lock();
-        if bytes > 0 && queue.bytes + bytes > WAITING_MAX {
-            queue.lost += 1;
+        // A line that is longer than that has its place when nothing else waits.
+        if let Job::Write(kind, ..) = job
+            && queue.bytes > 0
+            && queue.bytes + bytes > WAITING_MAX
+        {
+            queue.lost[kind as usize] += 1;
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -354,6 +376,13 @@ impl Drop for QueryLogs {
     }
 }
 
+/// A path by which a file is known, whatever it was called.
+fn real(path: &Path) -> PathBuf {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let directory = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
+    directory.join(path.file_name().unwrap_or_default())
+}
+
 /// The file that was there before.
 fn older(path: &Path) -> PathBuf {
     let mut older = path.as_os_str().to_owned();
@@ -372,7 +401,7 @@ struct Writer {
     shared: Arc<Shared>,
     open: [[Option<Open>; 2]; LogKind::ALL.len()],
     /// The last error of a file was told.
-    failing: bool,
+    failing: [[bool; 2]; LogKind::ALL.len()],
 }
 
 impl Writer {
@@ -380,7 +409,7 @@ impl Writer {
         Writer {
             shared,
             open: Default::default(),
-            failing: false,
+            failing: Default::default(),
         }
     }
 
@@ -405,7 +434,7 @@ impl Writer {
     }
 
     /// Does what was asked; lines for one file that follow each other are one write.
-    fn work(&mut self, jobs: Vec<Job>, lost: u64) {
+    fn work(&mut self, jobs: Vec<Job>, lost: [u64; LogKind::ALL.len()]) {
         let mut gathered: Option<(LogKind, Place, Vec<u8>)> = None;
         for job in jobs {
             match job {
@@ -428,11 +457,11 @@ impl Writer {
                 }
             }
         }
-        let last = gathered.as_ref().map(|(kind, place, _)| (*kind, *place));
         self.write(gathered);
-        if let (1.., Some((kind, Place::File))) = (lost, last) {
+        for (kind, lost) in LogKind::ALL.into_iter().zip(lost) {
             let told = "entries left out: the disk was too slow";
             let line = match kind {
+                _ if lost == 0 => continue,
                 LogKind::Audit => format!("{{\"event\":\"lost\",\"lines\":{lost}}}\n"),
                 LogKind::Slow | LogKind::General => format!("# {lost} {told}\n"),
             };
@@ -444,11 +473,13 @@ impl Writer {
         let Some((kind, place, lines)) = what else {
             return;
         };
+        let failing = self.failing[kind as usize][place as usize];
         match self.append(kind, place, &lines) {
-            Ok(()) => self.failing = false,
+            Ok(()) => self.failing[kind as usize][place as usize] = false,
             Err(error) => {
                 self.open[kind as usize][place as usize] = None;
-                if !std::mem::replace(&mut self.failing, true) {
+                self.failing[kind as usize][place as usize] = true;
+                if !failing {
                     let path = self.path(kind, place);
                     let text = format!("{}: {error}; entries are left out", path.display());
                     self.shared.env.notice(&text);
@@ -467,10 +498,14 @@ impl Writer {
     fn append(&mut self, kind: LogKind, place: Place, lines: &[u8]) -> io::Result<()> {
         let path = self.path(kind, place);
         let bytes_max = match place {
+            // It is not for those who set this variable to take the audit log's lines away.
+            Place::File if kind == LogKind::Audit => 0,
             Place::File => self.shared.bytes_max.load(Ordering::Relaxed),
             Place::Table => TABLE_BYTES,
         };
         let env = self.shared.env.clone();
+        let shared = Arc::clone(&self.shared);
+        let _alone = (kind == LogKind::Audit).then(|| shared.auditing.lock());
         let slot = &mut self.open[kind as usize][place as usize];
         if let Some(open) = slot {
             let full = bytes_max > 0 && open.file.len()? >= bytes_max;

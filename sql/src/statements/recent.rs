@@ -174,7 +174,10 @@ impl Recent {
     }
     /// A statement of this kind has ended.
     pub fn note(&mut self, kind: &Arc<Kind>, mut ended: Ended) {
-        kind.0.command.get_or_init(|| ended.command);
+        // What found no room is of many commands.
+        if !kind.0.text.is_empty() {
+            kind.0.command.get_or_init(|| ended.command);
+        }
         let known = |(known, _): &&mut (Arc<Kind>, Stats)| Arc::ptr_eq(known, kind);
         match self.sums.iter_mut().find(known) {
             Some((_, stats)) => stats.count(&ended),

@@ -36,13 +36,11 @@ impl Counters {
     pub fn get(&self, counter: Counter) -> u64 {
         self.0[counter as usize].load(Relaxed)
     }
-    /// Counts a command by the name that follows `Com_`; its counter, if it has one.
-    pub fn command(&self, name: &str) -> Option<Counter> {
-        let counter = names::command(name);
-        if let Some(counter) = counter {
+    /// Counts a command by the name that follows `Com_`.
+    pub fn command(&self, name: &str) {
+        if let Some(counter) = names::command(name) {
             self.count(counter);
         }
-        counter
     }
     /// Adds these numbers to a sum.
     pub fn add_to(&self, sum: &mut Vec<u64>) {
