@@ -76,8 +76,8 @@ fn block_rows(
     let mut run = BlockRun::new(block, outer);
     let possible = run.prepare(context)?;
     let sorting = run.must_sort(context)?;
-    if sorting && block.outer.is_empty() {
-        count_sort(block, context);
+    if block.outer.is_empty() {
+        count_ways(block, sorting, context);
     }
     let mut tail = Tail::new(block, sorting, context)?;
     if tail.is_done() {
@@ -92,9 +92,9 @@ fn block_rows(
     tail.finish(context, sink)
 }
 
-/// Counts how the tables of a block are read; of one that depends on outer rows, which runs once for
-/// each of them, nothing is said.
-fn count_ways(block: &Block, context: &mut ExecContext) {
+/// Counts how the tables of a query's block are read; of one that depends on outer rows, which runs once
+/// for each of them, nothing is said. (Nor is it, as in MySQL, of UPDATE and DELETE.)
+fn count_ways(block: &Block, sorting: bool, context: &mut ExecContext) {
     let handler = &mut context.handler;
     for (at, source) in block.sources.iter().enumerate() {
         let Input::Table(_, access) = &source.input else {
@@ -108,17 +108,11 @@ fn count_ways(block: &Block, context: &mut ExecContext) {
             (_, true) => handler.select_full_join += 1,
             (_, false) => {}
         }
-    }
-}
-
-/// Counts the sort of a block by how its first table is read.
-fn count_sort(block: &Block, context: &mut ExecContext) {
-    let first = block.sources.first().map(|source| &source.input);
-    if let Some(Input::Table(_, access)) = first {
-        let handler = &mut context.handler;
-        match access.alternatives.is_empty() {
-            true => handler.sort_scan += 1,
-            false => handler.sort_range += u64::from(access.is_range()),
+        if at == 0 && sorting {
+            match whole {
+                true => handler.sort_scan += 1,
+                false => handler.sort_range += u64::from(access.is_range()),
+            }
         }
     }
 }
@@ -147,9 +141,6 @@ impl<'b> BlockRun<'b> {
     /// What comes before the first table: `false` if a condition without tables fails.
     pub fn prepare(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         let block = self.block;
-        if block.outer.is_empty() {
-            count_ways(block, context);
-        }
         if !block.early.is_empty() {
             self.run_subqueries(&block.early, context)?;
         }
