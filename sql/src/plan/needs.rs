@@ -187,7 +187,12 @@ impl Noted {
             Standing::Read | Standing::Changed | Standing::Joined => select.into(),
         };
         let reads = |from: usize, to: usize| {
-            let names: Vec<String> = read.iter().take(to).skip(from).cloned().collect();
+            let mut names: Vec<String> = read.iter().take(to).skip(from).cloned().collect();
+            if standing == Standing::Read {
+                // Conditions are compiled before the select list, which MySQL looks at first. Which column
+                // is named first is left to their names.
+                names.sort_unstable();
+            }
             let part = Part::Columns {
                 names,
                 table_first: standing == Standing::Read,
