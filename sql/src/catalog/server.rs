@@ -220,7 +220,8 @@ fn lock_name(scope: LockScope) -> &'static str {
     }
 }
 
-fn moment(session: &State, micros: u64) -> Value {
+/// A time in microseconds since 1970, in the session's time zone.
+pub(super) fn moment(session: &State, micros: u64) -> Value {
     let utc = i64::try_from(micros)
         .ok()
         .and_then(DateTime::from_unix_micros);

@@ -4,7 +4,7 @@
 //! Times are in picoseconds there. What MySQL measures and Cohort does not, memory and processor
 //! time of a statement, is 0.
 
-use super::{Rows, number, text};
+use super::{Rows, number, server::moment, text};
 use crate::{
     error::SqlError,
     state::{Entry, Place, State},
@@ -13,7 +13,7 @@ use crate::{
     },
     status::Counter,
 };
-use cohort_engine::types::{DateTime, Time, Value};
+use cohort_engine::types::{Time, Value};
 use serde_json::Value as Json;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -22,14 +22,6 @@ const PS: u64 = 1000;
 
 fn ps(ns: u64) -> Value {
     number(ns.saturating_mul(PS))
-}
-
-fn moment(session: &State, micros: u64) -> Value {
-    let utc = i64::try_from(micros).ok();
-    let utc = utc.and_then(DateTime::from_unix_micros);
-    utc.map_or(Value::Null, |utc| {
-        Value::DateTime(session.settings().time_zone.to_local(utc))
-    })
 }
 
 fn or_null(value: &str) -> Value {

@@ -7,7 +7,7 @@ use crate::{
 };
 use cohort_engine::{
     env::OperationStats,
-    types::{DateTime, Table, Value},
+    types::{Table, Value},
 };
 use rustc_hash::FxHashMap;
 use std::{collections::BTreeMap, sync::Arc};
@@ -160,12 +160,9 @@ pub(super) fn waits(session: &State) -> Rows {
         .collect()
 }
 
-fn moment(session: &State, micros: u64) -> Value {
-    let utc = i64::try_from(micros / 1_000_000 * 1_000_000).ok();
-    let utc = utc.and_then(DateTime::from_unix_micros);
-    utc.map_or(Value::Null, |utc| {
-        Value::DateTime(session.settings().time_zone.to_local(utc))
-    })
+/// The second of a time in microseconds since 1970.
+fn second(session: &State, micros: u64) -> Value {
+    server::moment(session, micros / 1_000_000 * 1_000_000)
 }
 
 /// Errors that were raised, and no others. Their names are not known here.
@@ -178,8 +175,8 @@ pub(super) fn errors(session: &State) -> Rows {
             Value::Bytes(raised.state.to_vec()),
             number(raised.count),
             number(0),
-            moment(session, raised.first_us),
-            moment(session, raised.last_us),
+            second(session, raised.first_us),
+            second(session, raised.last_us),
         ]
     };
     all.into_iter().map(row).collect()

@@ -6,6 +6,7 @@ use crate::{
     state::Instance,
     statements::{Class, Ended, Event, LogKind, Who},
 };
+use std::sync::Arc;
 
 impl Session {
     /// A statement of this command is about to be done. A strict log that cannot record it refuses
@@ -17,12 +18,11 @@ impl Session {
             return Ok(());
         }
         let class = Class::of_command(command);
-        let own = state.entry.activity.lock().statement.clone();
-        let statement = self.measured_text().cloned().or(own);
+        let statement = self.text_now();
         let event = Event {
             database: &state.database,
             command,
-            statement: statement.as_deref().unwrap_or_default(),
+            statement: &statement,
             error: None,
             before: true,
         };
@@ -33,17 +33,22 @@ impl Session {
     /// be turned off all the same: how else could it be mended?
     pub(super) fn audit_setting(&self) {
         let state = &self.state;
-        let own = state.entry.activity.lock().statement.clone();
-        let statement = self.measured_text().cloned().or(own);
+        let statement = self.text_now();
         let event = Event {
             database: &state.database,
             command: "set_option",
-            statement: statement.as_deref().unwrap_or_default(),
+            statement: &statement,
             error: None,
             before: true,
         };
         let audit = &state.instance.audit;
         let _told = audit.record_setting(&state.logged, self.audit_time(), &event);
+    }
+
+    /// The text of the statement that runs; of EXECUTE, what it executes.
+    fn text_now(&self) -> Arc<str> {
+        let own = self.state.entry.activity.lock().statement.clone();
+        self.measured_text().cloned().or(own).unwrap_or_default()
     }
 
     /// A statement has ended. If a strict log cannot record that, the server's log has it; the

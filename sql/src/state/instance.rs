@@ -266,17 +266,10 @@ impl Instance {
     }
     /// Refuses values of variables that depend on more than themselves.
     pub(crate) fn check_value(&self, name: &str, value: &Value) -> Result<(), SqlError> {
-        match (name, value) {
-            ("mandatory_roles", value) => self.check_mandatory_roles(value),
-            (
-                "slow_query_log_file" | "general_log_file" | "cohort_audit_log_file",
-                Value::Bytes(path),
-            ) => {
-                let path = String::from_utf8_lossy(path);
-                self.query_logs.check_path(name, &path)
-            }
-            _ => Ok(()),
+        if name == "mandatory_roles" {
+            self.check_mandatory_roles(value)?;
         }
+        self.query_logs.check_path(name, value)
     }
     /// 1231 for a value of mandatory_roles that is no list of roles, 3880 for roles with SYSTEM_USER:
     /// all accounts would have it.

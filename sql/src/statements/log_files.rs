@@ -45,6 +45,16 @@ impl LogKind {
     /// All of them.
     pub const ALL: [LogKind; 3] = [LogKind::Slow, LogKind::General, LogKind::Audit];
 
+    /// The log whose file a variable names.
+    #[must_use]
+    pub fn of_file(variable: &str) -> Option<LogKind> {
+        match variable {
+            "slow_query_log_file" => Some(LogKind::Slow),
+            "general_log_file" => Some(LogKind::General),
+            "cohort_audit_log_file" => Some(LogKind::Audit),
+            _ => None,
+        }
+    }
     /// The file of its table's rows.
     fn rows(self) -> &'static str {
         match self {
@@ -112,7 +122,6 @@ pub struct QueryLogs {
     /// log_throttle_queries_not_using_indexes, the minute it counts in, and how many there were.
     throttle: AtomicU64,
     minute: Mutex<(u64, u64)>,
-    lost: AtomicU64,
 }
 
 impl QueryLogs {
@@ -142,7 +151,6 @@ impl QueryLogs {
             server_id: AtomicU64::new(0),
             throttle: AtomicU64::new(0),
             minute: Mutex::default(),
-            lost: AtomicU64::new(0),
         }
     }
     /// What a file begins with, each time it is opened: which server writes it, and where it is.
@@ -176,15 +184,15 @@ impl QueryLogs {
                 self.to_file.store(has("FILE"), Ordering::Relaxed);
                 self.to_table.store(has("TABLE"), Ordering::Relaxed);
             }
-            "slow_query_log_file" => self.set_path(LogKind::Slow, &text),
-            "general_log_file" => self.set_path(LogKind::General, &text),
-            "cohort_audit_log_file" => self.set_path(LogKind::Audit, &text),
             "cohort_log_file_size_max" => self.shared.bytes_max.store(number, Ordering::Relaxed),
             "log_throttle_queries_not_using_indexes" => {
                 self.throttle.store(number, Ordering::Relaxed);
             }
             "server_id" => self.server_id.store(number, Ordering::Relaxed),
             _ => {}
+        }
+        if let Some(kind) = LogKind::of_file(name) {
+            self.set_path(kind, &text);
         }
     }
     fn set_path(&self, kind: LogKind, path: &str) {
@@ -202,12 +210,11 @@ impl QueryLogs {
     /// 1231 for what cannot be the file of a log: one that does not end in .log, or a link, could be
     /// any file that the server may write; that of another log is taken; and its directory must be
     /// there.
-    pub fn check_path(&self, variable: &str, path: &str) -> Result<(), SqlError> {
-        let own = match variable {
-            "slow_query_log_file" => LogKind::Slow,
-            "general_log_file" => LogKind::General,
-            _ => LogKind::Audit,
+    pub fn check_path(&self, variable: &str, value: &Value) -> Result<(), SqlError> {
+        let (Some(own), Value::Bytes(path)) = (LogKind::of_file(variable), value) else {
+            return Ok(());
         };
+        let path = &*String::from_utf8_lossy(path);
         let whole = self.shared.directory.join(path);
         let ends = whole.extension().is_some_and(|end| end == "log") && !path.contains('\0');
         let is_link = std::fs::symlink_metadata(&whole).is_ok_and(|about| about.is_symlink());
@@ -239,11 +246,6 @@ impl QueryLogs {
     /// log_slow_admin_statements.
     pub(super) fn wants_admin(&self) -> bool {
         self.admin.load(Ordering::Relaxed)
-    }
-    /// How many lines were left out because the disk was too slow.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
     }
     /// A statement was slow, or found its rows without an index.
     /// `false`: log_throttle_queries_not_using_indexes has had enough of them.
@@ -315,7 +317,6 @@ impl QueryLogs {
             && queue.bytes + bytes > WAITING_MAX
         {
             queue.lost[kind as usize] += 1;
-            self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
         queue.bytes += bytes;
