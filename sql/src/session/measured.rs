@@ -193,9 +193,8 @@ impl Session {
 
     /// The statement that has ended, for whoever holds its reply back.
     pub fn take_note(&mut self) -> Option<Note> {
-        let counts = Counts::of(self.state.counters());
         let mut note = self.measured.note.take()?;
-        note.count(&counts);
+        note.count(&Counts::of(self.state.counters()));
         Some(note)
     }
 
