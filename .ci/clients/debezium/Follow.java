@@ -45,6 +45,9 @@ public class Follow {
         settings.setProperty("errors.max.retries", "-1");
         settings.setProperty("errors.retry.delay.initial.ms", "100");
         settings.setProperty("errors.retry.delay.max.ms", "500");
+        // Some losses of the server are only seen by the thread that looks once in this time: a
+        // minute, if it is not told otherwise.
+        settings.setProperty("connect.keep.alive.interval.ms", "1000");
         settings.setProperty("key.converter.schemas.enable", "false");
         settings.setProperty("value.converter.schemas.enable", "false");
         DebeziumEngine<ChangeEvent<String, String>> engine =
