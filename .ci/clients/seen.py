@@ -119,6 +119,91 @@ def waits(server):
     print("seen: who waits for whom", flush=True)
 
 
+# What the first one does, what the second and the third then wait with, and how the first lets go.
+LOCKING = (
+    (("BEGIN", "SELECT * FROM mdl.t"), "ALTER TABLE mdl.t ADD c INT", "SELECT * FROM mdl.t", "ROLLBACK"),
+    (("BEGIN", "INSERT INTO mdl.t VALUES (1, 1)"), "TRUNCATE TABLE mdl.t", None, "ROLLBACK"),
+    (("BEGIN", "SELECT * FROM mdl.t FOR UPDATE"), "DROP TABLE mdl.t", "INSERT INTO mdl.t VALUES (2, 2)", "ROLLBACK"),
+    (("BEGIN", "SELECT * FROM mdl.t FOR SHARE"), "CREATE INDEX b ON mdl.t (b)", None, "COMMIT"),
+    (("BEGIN", "SELECT * FROM mdl.t"), "LOCK TABLES mdl.t WRITE", "SELECT * FROM mdl.t", "COMMIT"),
+    (("BEGIN", "UPDATE mdl.t SET b = 1"), "LOCK TABLES mdl.t READ", None, "COMMIT"),
+    (("LOCK TABLES mdl.t READ",), "INSERT INTO mdl.t VALUES (3, 3)", "DROP TABLE mdl.t", "UNLOCK TABLES"),
+    (("LOCK TABLES mdl.t READ, mdl.u WRITE",), "SELECT * FROM mdl.u", "RENAME TABLE mdl.t TO mdl.v", "UNLOCK TABLES"),
+    (("SELECT GET_LOCK('Abc', 1), GET_LOCK('Abc', 1), GET_LOCK('é', 1)",), "DO GET_LOCK('aBC', 60)", None,
+     "DO RELEASE_ALL_LOCKS()"),
+    (("FLUSH TABLES WITH READ LOCK",), "INSERT INTO mdl.t VALUES (4, 4)", "ALTER TABLE mdl.t ADD d INT",
+     "UNLOCK TABLES"),
+    (("LOCK INSTANCE FOR BACKUP",), "CREATE TABLE mdl.w (a INT)", None, "UNLOCK INSTANCE"),
+)
+LOCKS = """SELECT t.PROCESSLIST_ID, OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, COLUMN_NAME, LOCK_TYPE, LOCK_DURATION,
+    LOCK_STATUS FROM performance_schema.metadata_locks JOIN performance_schema.threads AS t
+    ON t.THREAD_ID = OWNER_THREAD_ID WHERE t.PROCESSLIST_ID <> CONNECTION_ID()"""
+LOCK_WAITS = """SELECT waiting_pid, blocking_pid, object_schema, object_name, waiting_account LIKE '%_@localhost',
+    waiting_lock_type, waiting_lock_duration, waiting_query, blocking_lock_type, blocking_lock_duration,
+    sql_kill_blocking_query = CONCAT('KILL QUERY ', blocking_pid),
+    sql_kill_blocking_connection = CONCAT('KILL ', blocking_pid)
+    FROM sys.x$schema_table_lock_waits WHERE waiting_pid <> blocking_pid
+    AND blocking_lock_type <> 'SHARED_UPGRADABLE'"""
+
+
+def is_here(lock):
+    """Whether Cohort has a lock like that: none of schemas, of files, or that becomes stronger later. A statement
+    that writes passes the global read lock, and does not hold it."""
+    who, kind, _, name, _, mode, *_ = lock
+    return (kind not in ("SCHEMA", "TABLESPACE") and mode != "SHARED_UPGRADABLE"
+            and not (name or "").startswith("#sql"))
+
+
+def locks_of(place, situation):
+    """The metadata locks and waits of one situation, with who has them, on one server."""
+    port, user = place
+    first, *waiting, last = situation
+    with contextlib.ExitStack() as stack:
+        sessions = [stack.enter_context(pymysql.connect(host="127.0.0.1", port=port, user=user, autocommit=True))
+                    for _ in range(4)]
+        cursors = [session.cursor() for session in sessions]
+        watch = cursors[3]
+        for sql in ("DROP DATABASE IF EXISTS mdl", "CREATE DATABASE mdl",
+                    "CREATE TABLE mdl.t (a INT PRIMARY KEY, b INT)", "CREATE TABLE mdl.u (a INT)", *first):
+            cursors[0].execute(sql)
+        numbers = {session.thread_id(): number for number, session in enumerate(sessions)}
+        threads, found = [], []
+        for number, sql in enumerate(waiting, 1):
+            if sql is None:
+                continue
+            # Who got locks of tables gives them back, so that the next one gets on.
+            steps = (cursors[number], (sql, "UNLOCK TABLES"))
+            threads.append(threading.Thread(target=lambda cursor, all_of: [run(cursor, sql) for sql in all_of],
+                                            args=steps))
+            threads[-1].start()
+            until = time.monotonic() + 20
+            pending = f"SELECT 1 FROM ({LOCKS}) AS locks WHERE LOCK_STATUS = 'PENDING' AND " \
+                      f"PROCESSLIST_ID = {sessions[number].thread_id()}"
+            while not rows(watch, pending):
+                assert time.monotonic() < until, f"{sql} does not wait"
+                time.sleep(0.02)
+        writers = {n for n, sql in enumerate(waiting, 1) if sql and sql.startswith("INSERT")}
+        for who, *lock in rows(watch, LOCKS):
+            lock = (numbers[who], *lock)
+            passes = lock[0] in writers and lock[1] == "GLOBAL" and lock[-1] == "GRANTED"
+            if is_here(lock) and not passes:
+                found.append(lock)
+        waits = [(numbers[waiter], numbers[blocker], *rest) for waiter, blocker, *rest in rows(watch, LOCK_WAITS)]
+        cursors[0].execute(last)
+        for thread in threads:
+            thread.join()
+    return sorted(found, key=str), sorted(waits, key=str)
+
+
+def metadata_locks(places):
+    """Who has which metadata lock, and who waits for which, is told as MySQL tells it."""
+    for situation in LOCKING:
+        told = [locks_of(place, situation) for place in places]
+        assert told[0] == told[-1], f"{situation}\n  MySQL  {told[0]}\n  Cohort {told[-1]}"
+        assert any(lock[-1] == "PENDING" for lock in told[-1][0]), told
+    print(f"seen: metadata locks in {len(LOCKING)} situations", flush=True)
+
+
 def exporter(server):
     """mysqld_exporter, as it comes, gets all that it asks for by default, and more."""
     program = shutil.which("prometheus-mysqld-exporter")
@@ -182,6 +267,7 @@ def main():
         views(cursors)
         counted(cursors)
         waits(server)
+        metadata_locks(ports)
         exporter(server)
         assert server.stop() == 0
 

@@ -86,6 +86,37 @@ impl UserLocks {
     }
 }
 
+/// A named lock, held or waited for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UserLock {
+    /// Its name.
+    pub name: String,
+    /// The connection.
+    pub session: u64,
+    /// Held, or waited for.
+    pub granted: bool,
+}
+
+impl UserLocks {
+    /// All of them, by session.
+    #[must_use]
+    pub fn list(&self) -> Vec<UserLock> {
+        let state = self.state.lock();
+        let lock = |name: &String, session: u64, granted| UserLock {
+            name: name.clone(),
+            session,
+            granted,
+        };
+        let held = state.held.iter();
+        let held = held.map(|(name, (session, _))| lock(name, *session, true));
+        let waits = state.waits.iter();
+        let waits = waits.map(|(session, name)| lock(name, *session, false));
+        let mut all: Vec<UserLock> = held.chain(waits).collect();
+        all.sort_by(|a, b| (a.session, &a.name).cmp(&(b.session, &b.name)));
+        all
+    }
+}
+
 /// The named locks as one session sees them.
 #[derive(Clone, Copy)]
 pub struct Holder<'a> {
@@ -207,6 +238,12 @@ mod tests {
         assert_eq!(two.on(&locks).release("name"), Some(false));
         assert_eq!(one.on(&locks).release("name"), Some(true));
         assert_eq!(locks.holder("NAME"), Some(1));
+        let known = UserLock {
+            name: "name".to_owned(),
+            session: 1,
+            granted: true,
+        };
+        assert_eq!(locks.list(), [known]);
         assert_eq!(one.on(&locks).release_all(), 1);
         assert_eq!(two.on(&locks).release("name"), None);
     }

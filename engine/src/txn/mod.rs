@@ -87,7 +87,10 @@ pub use ddl::{DdlStatement, Related, SchemaChange, concerned_children};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};
 pub use error::{OpenError, TxnError};
-pub use lock::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait};
+pub use lock::{
+    DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait,
+    MetadataLockInfo, MetadataObject, table_lock::TableLock,
+};
 pub use owner::Owner;
 pub use placed::Placed;
 pub use prepared::{PreparedInfo, XidClaim};

@@ -21,13 +21,13 @@ use super::{
     TxnError,
     descriptor::Descriptor,
     engine::{Engine, Inner},
-    lock::{Target, table_lock::TableLock},
+    lock::{MetadataLockInfo, MetadataObject, Target, table_lock::TableLock},
     owner::Owner,
     table_state::TableState,
     waiter::deadline,
     waiting::WaitFor,
 };
-use crate::types::{Table, TableId};
+use crate::types::{Table, TableId, is_temporary};
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
@@ -115,6 +115,44 @@ impl Engine {
         let request = Request::new(owner, &locks, text, lock_wait_ms);
         locks.take(&self.inner.backup_lock, TableLock::ReadOnly, &request)?;
         Ok(locks)
+    }
+}
+
+impl Engine {
+    /// All metadata locks that are held or waited for, by session; but of temporary tables, which are
+    /// nobody else's.
+    pub fn metadata_locks(&self) -> Vec<MetadataLockInfo> {
+        let inner = &self.inner;
+        // A statement that changes definitions takes this one before those of tables.
+        let changing = inner.backup_lock.metadata_lock.holds();
+        let info = |who: &Arc<Descriptor>, object, mode, granted| MetadataLockInfo {
+            session: who.session,
+            object,
+            mode,
+            by_ddl: changing
+                .iter()
+                .any(|(other, mode)| *mode == TableLock::Write && Arc::ptr_eq(other, who)),
+            granted,
+        };
+        let mut found = Vec::new();
+        for who in inner.registry.all() {
+            let used = who.tables.lock().clone();
+            let listed = used.into_iter().filter(|(id, _)| !is_temporary(*id));
+            found
+                .extend(listed.map(|(id, mode)| info(&who, MetadataObject::Table(id), mode, true)));
+        }
+        let dictionary = inner.dictionary.load();
+        let of_server = [&inner.read_lock, &inner.backup_lock];
+        for state in of_server.into_iter().chain(dictionary.states()) {
+            let holds = state.metadata_lock.holds().into_iter();
+            let object = MetadataObject::of(state);
+            found.extend(holds.map(|(who, mode)| info(&who, object, mode, true)));
+        }
+        let waits = inner.locks.metadata_waits().into_iter();
+        let object = MetadataObject::of;
+        found.extend(waits.map(|(who, state, mode)| info(&who, object(&state), mode, false)));
+        found.sort_by_key(|lock| lock.session);
+        found
     }
 }
 

@@ -6,6 +6,7 @@ mod advice;
 mod definitions;
 mod door;
 mod mariadb;
+mod metadata_locks;
 mod objects;
 mod performance_columns;
 mod pool;
@@ -581,6 +582,12 @@ const ENTRIES: &[Entry] = &[
         "file_summary_by_instance",
         def::PS_FILE_SUMMARY_BY_INSTANCE,
         server::file_summary,
+    ),
+    (
+        PERFORMANCE,
+        "metadata_locks",
+        columns_of::METADATA_LOCKS,
+        metadata_locks::rows,
     ),
     (
         PERFORMANCE,

@@ -233,3 +233,8 @@ pub(super) const INNODB_CMP_RESET: &str = "\
 pub(super) const INNODB_CMPMEM_RESET: &str = "\
     page_size int!, buffer_pool_instance int!, pages_used int!, pages_free int!, relocation_ops \
     bigint!, relocation_time int!";
+
+pub(super) const METADATA_LOCKS: &str = "\
+    OBJECT_TYPE varchar(64)!, OBJECT_SCHEMA varchar(64), OBJECT_NAME varchar(64), COLUMN_NAME \
+    varchar(64), OBJECT_INSTANCE_BEGIN bigint+!, LOCK_TYPE varchar(32)!, LOCK_DURATION varchar(32)!, \
+    LOCK_STATUS varchar(32)!, SOURCE varchar(64), OWNER_THREAD_ID bigint+, OWNER_EVENT_ID bigint+";

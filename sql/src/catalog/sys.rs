@@ -201,6 +201,26 @@ const TWICE: &[Entry] = &[
          WHERE INDEX_NAME IS NOT NULL ORDER BY COUNT_STAR DESC",
     ),
     (
+        "schema_table_lock_waits",
+        "object_schema, object_name, waiting_thread_id, waiting_pid, waiting_account, waiting_lock_type, \
+         waiting_lock_duration, waiting_query, waiting_query_secs, waiting_query_rows_affected, \
+         waiting_query_rows_examined, blocking_thread_id, blocking_pid, blocking_account, \
+         blocking_lock_type, blocking_lock_duration, sql_kill_blocking_query, sql_kill_blocking_connection",
+        "SELECT g.OBJECT_SCHEMA, g.OBJECT_NAME, pt.THREAD_ID, pt.PROCESSLIST_ID, \
+         CONCAT(pt.PROCESSLIST_USER, '@', pt.PROCESSLIST_HOST), p.LOCK_TYPE, p.LOCK_DURATION, \
+         @S(pt.PROCESSLIST_INFO), pt.PROCESSLIST_TIME, e.ROWS_AFFECTED, e.ROWS_EXAMINED, gt.THREAD_ID, \
+         gt.PROCESSLIST_ID, CONCAT(gt.PROCESSLIST_USER, '@', gt.PROCESSLIST_HOST), g.LOCK_TYPE, \
+         g.LOCK_DURATION, CONCAT('KILL QUERY ', gt.PROCESSLIST_ID), CONCAT('KILL ', gt.PROCESSLIST_ID) \
+         FROM performance_schema.metadata_locks AS g \
+         JOIN performance_schema.metadata_locks AS p ON p.OBJECT_TYPE = g.OBJECT_TYPE \
+         AND p.OBJECT_SCHEMA = g.OBJECT_SCHEMA AND p.OBJECT_NAME = g.OBJECT_NAME \
+         AND p.LOCK_STATUS = 'PENDING' AND p.OWNER_THREAD_ID <> g.OWNER_THREAD_ID \
+         JOIN performance_schema.threads AS gt ON gt.THREAD_ID = g.OWNER_THREAD_ID \
+         JOIN performance_schema.threads AS pt ON pt.THREAD_ID = p.OWNER_THREAD_ID \
+         LEFT JOIN performance_schema.events_statements_current AS e ON e.THREAD_ID = p.OWNER_THREAD_ID \
+         WHERE g.OBJECT_TYPE = 'TABLE' AND g.LOCK_STATUS = 'GRANTED'",
+    ),
+    (
         "schema_table_statistics",
         "table_schema, table_name, total_latency, rows_fetched, fetch_latency, rows_inserted, \
          insert_latency, rows_updated, update_latency, rows_deleted, delete_latency, io_read_requests, \

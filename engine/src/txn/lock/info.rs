@@ -1,7 +1,10 @@
 //! What others are told of locks.
 
-use super::super::{LockMode, descriptor::Descriptor};
-use crate::types::TreeId;
+use super::{
+    super::{LockMode, descriptor::Descriptor, table_state::TableState},
+    table_lock::TableLock,
+};
+use crate::types::{TableId, TreeId};
 use std::{sync::atomic::Ordering, time::Duration};
 
 /// What a lock is on.
@@ -53,6 +56,42 @@ impl LockInfo {
             granted,
         }
     }
+}
+
+/// What a metadata lock is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetadataObject {
+    /// A table.
+    Table(TableId),
+    /// All that is written: FLUSH TABLES WITH READ LOCK, and what it keeps out.
+    Writes,
+    /// All definitions: LOCK INSTANCE FOR BACKUP, and what it keeps out.
+    Definitions,
+}
+
+impl MetadataObject {
+    pub(in super::super) fn of(state: &TableState) -> MetadataObject {
+        match state.id {
+            TableState::READ_LOCK => MetadataObject::Writes,
+            TableState::BACKUP_LOCK => MetadataObject::Definitions,
+            table => MetadataObject::Table(table),
+        }
+    }
+}
+
+/// One metadata lock or request, for those who look at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetadataLockInfo {
+    /// The connection.
+    pub session: u64,
+    /// On what.
+    pub object: MetadataObject,
+    /// How.
+    pub mode: TableLock,
+    /// By a statement that changes definitions.
+    pub by_ddl: bool,
+    /// Held, or waited for.
+    pub granted: bool,
 }
 
 /// A wait, for those who look at the lock table.

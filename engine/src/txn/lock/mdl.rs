@@ -161,6 +161,10 @@ impl MetadataLock {
         let mut holds = state.holds.iter();
         holds.any(|(holder, held)| *held == mode && holder.is_same(who))
     }
+    /// Who has holds, and which.
+    pub fn holds(&self) -> Vec<(Arc<Descriptor>, TableLock)> {
+        self.state.lock().holds.clone()
+    }
     /// Gives back a hold.
     pub fn let_go(&self, who: &Descriptor, mode: TableLock) {
         let mut state = self.state.lock();

@@ -56,7 +56,10 @@ pub(super) mod table_lock;
 mod tests;
 pub(super) mod tree;
 
-pub use info::{DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait};
+pub use info::{
+    DeadlockParty, DeadlockReport, LockInfo, LockKind, LockScope, LockStats, LockWait,
+    MetadataLockInfo, MetadataObject,
+};
 
 use super::{
     TxnError,
@@ -91,10 +94,10 @@ impl Target {
     fn scope(&self) -> LockScope {
         match self {
             Target::Row(..) => LockScope::Row,
-            Target::Table(table, _) => match table.id {
-                TableState::READ_LOCK => LockScope::Read,
-                TableState::BACKUP_LOCK => LockScope::Backup,
-                _ => LockScope::Table,
+            Target::Table(table, _) => match MetadataObject::of(table) {
+                MetadataObject::Table(_) => LockScope::Table,
+                MetadataObject::Writes => LockScope::Read,
+                MetadataObject::Definitions => LockScope::Backup,
             },
         }
     }
@@ -462,6 +465,19 @@ impl LockManager {
         let mut edges: Vec<LockWait> = edges.collect();
         edges.sort_by_key(|wait| wait.session);
         edges
+    }
+    /// Who waits for which metadata lock.
+    pub fn metadata_waits(&self) -> Vec<(Arc<Descriptor>, Arc<TableState>, TableLock)> {
+        let waits = self.waits.lock();
+        let waiting = waits.values().filter(|wait| wait.waiter.is_waiting());
+        let of_tables = waiting.filter_map(|wait| match &wait.target {
+            Target::Table(table, mode) => {
+                let who = Arc::clone(&wait.waiter.descriptor);
+                Some((who, Arc::clone(table), *mode))
+            }
+            Target::Row(..) => None,
+        });
+        of_tables.collect()
     }
     /// The counters.
     pub fn stats(&self) -> LockStats {

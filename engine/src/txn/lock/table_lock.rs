@@ -2,16 +2,20 @@
 
 /// How a table is locked: see `mdl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::txn) enum TableLock {
+pub enum TableLock {
+    /// To read it.
     Read,
+    /// To write it.
     Write,
+    /// So that nobody writes it.
     ReadOnly,
+    /// So that nobody else does anything with it.
     Exclusive,
 }
 
 impl TableLock {
     /// What a statement needs of a table.
-    pub fn of_use(writes: bool) -> TableLock {
+    pub(in crate::txn) fn of_use(writes: bool) -> TableLock {
         if writes {
             TableLock::Write
         } else {
@@ -19,7 +23,7 @@ impl TableLock {
         }
     }
     /// Whether two sessions cannot have them at a time.
-    pub fn conflicts(self, other: TableLock) -> bool {
+    pub(in crate::txn) fn conflicts(self, other: TableLock) -> bool {
         use TableLock::{Exclusive, ReadOnly, Write};
         matches!(
             (self, other),
