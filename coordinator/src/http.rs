@@ -17,7 +17,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, future::Future, sync::Arc, time::Duration};
 
 /// A client must have sent a request's head within so long.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,8 +30,24 @@ pub(super) async fn serve_http(
     connection: Connection,
     visitor: Arc<Visitor>,
 ) -> hyper::Result<()> {
-    let service =
-        service_fn(move |request| answer(Arc::clone(&coordinator), request, Arc::clone(&visitor)));
+    serve_requests(connection, move |request| {
+        answer(Arc::clone(&coordinator), request, Arc::clone(&visitor))
+    })
+    .await
+}
+
+/// Has each request of a connection answered.
+pub(super) async fn serve_requests<F>(
+    connection: Connection,
+    answer: impl Fn(hyper::Request<Incoming>) -> F,
+) -> hyper::Result<()>
+where
+    F: Future<Output = Answer>,
+{
+    let service = service_fn(move |request| {
+        let answer = answer(request);
+        async move { Ok::<_, Infallible>(response(answer.await)) }
+    });
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -59,7 +75,7 @@ async fn answer(
     coordinator: Arc<Coordinator>,
     request: hyper::Request<Incoming>,
     visitor: Arc<Visitor>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Answer {
     let begun = coordinator.env.monotonic_nanos();
     let name = request.uri().path().rsplit('/').next().map(str::to_owned);
     let answer = match read(&coordinator, request, &visitor).await {
@@ -80,13 +96,17 @@ async fn answer(
     let is_success = answer.status == 200;
     let name = name.unwrap_or_default();
     coordinator.metrics.request("http", &name, is_success, took);
+    answer
+}
+
+fn response(answer: Answer) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = status;
     if let Ok(kind) = answer.content_type.parse() {
         response.headers_mut().insert(CONTENT_TYPE, kind);
     }
-    Ok(response)
+    response
 }
 
 async fn read(
@@ -94,12 +114,9 @@ async fn read(
     request: hyper::Request<Incoming>,
     visitor: &Visitor,
 ) -> Result<(Request, Held), Answer> {
-    if !is_authorized(coordinator, request.headers()) {
-        return Err(Answer::error(401, "a bearer token is needed"));
-    }
-    let is_open = coordinator.options.token.is_none();
-    if let Some(why) = web::refusal(request.headers()).filter(|_| is_open) {
-        return Err(Answer::error(403, why));
+    let token = coordinator.options.token.as_deref();
+    if let Some(refusal) = refusal(token, request.headers()) {
+        return Err(refusal);
     }
     visitor.is_welcome();
     let method = request.method().as_str().to_owned();
@@ -133,9 +150,18 @@ pub(super) fn trace_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     found.collect()
 }
 
+/// Why a request is not let in: it has not the token, or may come from a web page where there is none.
+pub(super) fn refusal(token: Option<&str>, headers: &HeaderMap) -> Option<Answer> {
+    match token {
+        Some(_) if is_authorized(token, headers) => None,
+        Some(_) => Some(Answer::error(401, "a bearer token is needed")),
+        None => web::refusal(headers).map(|why| Answer::error(403, why)),
+    }
+}
+
 /// Whether a request has the token, if there is one.
-pub(super) fn is_authorized(coordinator: &Coordinator, headers: &HeaderMap) -> bool {
-    let Some(token) = &coordinator.options.token else {
+pub(super) fn is_authorized(token: Option<&str>, headers: &HeaderMap) -> bool {
+    let Some(token) = token else {
         return true;
     };
     let header = headers.get(AUTHORIZATION);

@@ -8,13 +8,15 @@
 //! | `peers` | meets other coordinators on the same tables |
 //! | `extras` | what steps may ask for beyond the protocol |
 //! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
+//! | `exposition` | Prometheus' text format |
+//! | `metrics_port` | a port that has nothing else, which the server uses for its own counters |
 //! | `alert` | who is told that calls come to nothing |
 //! | `spans` | traces for OpenTelemetry |
 //! | `command_line` | `cohort tx` |
 //! | `call` | calls to branches, and what their answers mean |
 //! | `store` | the rows in the schema `cohort` |
 //! | `api` | the protocol's endpoints |
-//! | `listen` | the two ports, and TLS |
+//! | `listen` | ports, and TLS |
 //! | `http` | bytes to requests, answers to bytes |
 //! | `body` | what is read of requests |
 //! | `web` | that web pages are not answered |
@@ -28,11 +30,13 @@ mod body;
 mod call;
 mod census;
 mod command_line;
+mod exposition;
 mod extras;
 mod grpc;
 mod http;
 mod listen;
 mod metrics;
+mod metrics_port;
 mod outside;
 mod peers;
 mod spans;
@@ -51,13 +55,15 @@ mod tests;
 pub use call::Guard;
 pub use cohort_coordinator_core::decide::Rules;
 pub use command_line::{Tx, run as run_tx};
+pub use exposition::{Exposition, Kind};
 pub use listen::Tls;
+pub use metrics_port::MetricsPort;
 pub use spans::Collector;
 pub use store::Place;
 
 use call::Caller;
 use cohort_engine::env::{Env, splitmix};
-use cohort_process::{limits, service};
+use cohort_process::service;
 use cohort_sql::{Instance, SqlError};
 use model::Micros;
 use std::{
@@ -168,6 +174,10 @@ impl Coordinator {
     fn jitter(&self) -> u64 {
         splitmix::mix(self.jitter.fetch_add(splitmix::STEP, Ordering::Relaxed))
     }
+    /// All counters.
+    fn tell_metrics(&self, out: &mut Exposition) {
+        self.metrics.tell(self.leases.count(), out);
+    }
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -250,25 +260,23 @@ impl Running {
             beaten: AtomicU64::new(0),
         });
         let guard = runtime.enter();
-        let listen = |listener: TcpListener| {
-            rustix::net::listen(&listener, limits::BACKLOG)?;
-            listener.set_nonblocking(true)?;
-            tokio::net::TcpListener::from_std(listener)
-        };
-        let http = listen(listeners.http).map_err(starting)?;
-        let grpc = listen(listeners.grpc).map_err(starting)?;
+        let http = listen::listen(listeners.http).map_err(starting)?;
+        let grpc = listen::listen(listeners.grpc).map_err(starting)?;
         drop(guard);
         let tls = |protocol| Some(listeners.tls.as_ref()?.acceptor(protocol));
+        let port = ("coordinator", listen::connections_max());
         let shared = Arc::clone(&coordinator);
         runtime.spawn(listen::accept(
             http,
             tls("http/1.1"),
+            port,
             move |connection, visitor| http::serve_http(Arc::clone(&shared), connection, visitor),
         ));
         let shared = Arc::clone(&coordinator);
         runtime.spawn(listen::accept(
             grpc,
             tls("h2"),
+            port,
             move |connection, visitor| http::serve_grpc(Arc::clone(&shared), connection, visitor),
         ));
         if coordinator.store.is_shared() {
@@ -295,6 +303,18 @@ impl Running {
             end: Some(end),
             thread: Some(thread.map_err(starting)?),
         })
+    }
+}
+
+impl Running {
+    /// What tells the coordinator's counters; nothing, when it has ended.
+    pub fn metrics(&self) -> impl Fn(&mut Exposition) + Send + Sync + use<> {
+        let coordinator = Arc::downgrade(&self.coordinator);
+        move |out| {
+            if let Some(coordinator) = coordinator.upgrade() {
+                coordinator.tell_metrics(out);
+            }
+        }
     }
 }
 

@@ -1,10 +1,11 @@
-//! The two ports: connections come in, with TLS if there is a certificate.
+//! Ports: connections come in, with TLS if there is a certificate.
 
 use cohort_process::{limits, notice};
 use hyper_util::rt::TokioIo;
 use std::{
     collections::VecDeque,
     future::Future,
+    io,
     path::Path,
     sync::{
         Arc, Weak,
@@ -26,7 +27,7 @@ use tokio_rustls::{
     },
 };
 
-/// Connections that each port serves at once, if the limit of open files allows that.
+/// Connections that each port of the coordinator serves at once, if the limit of open files allows that.
 const CONNECTIONS_MAX: usize = 10_000;
 /// One of so many may belong to a client that has not yet sent a request that is answered.
 const STRANGERS: usize = 4;
@@ -126,17 +127,29 @@ impl Strangers {
     }
 }
 
-/// Accepts connections for ever, and lets `serve` have each.
+/// So many does a port of the coordinator serve at once.
+pub fn connections_max() -> usize {
+    CONNECTIONS_MAX.min(limits::share_of_files(8))
+}
+
+/// A port that is bound, and was not listened on.
+pub fn listen(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+    rustix::net::listen(&listener, limits::BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+/// Accepts connections for ever, and lets `serve` have each; `most` at once. `whose` port it is, the log
+/// says when something is wrong with it.
 pub async fn accept<F>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
+    (whose, most): (&'static str, usize),
     serve: impl Fn(Connection, Arc<Visitor>) -> F + Clone + Send + 'static,
 ) where
     F: Future<Output = hyper::Result<()>> + Send,
 {
-    let most = CONNECTIONS_MAX
-        .min(limits::share_of_files(8))
-        .max(STRANGERS);
+    let most = most.max(STRANGERS);
     let places = Arc::new(Semaphore::new(most));
     let mut strangers = Strangers {
         queue: VecDeque::new(),
@@ -175,7 +188,7 @@ pub async fn accept<F>(
                 }
             }
             Err(error) => {
-                notice!("coordinator: accepting a connection: {error}");
+                notice!("{whose}: accepting a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

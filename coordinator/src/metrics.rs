@@ -2,12 +2,12 @@
 //! that no client can make them many.
 
 use super::{
+    exposition::{Exposition, Kind},
     model::{Micros, Pattern, Status},
     store::Unfinished,
 };
 use std::{
     collections::BTreeMap,
-    fmt::Write,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -159,42 +159,50 @@ impl Metrics {
         self.counts().unfinished = counted;
     }
 
-    /// All of them as text; `driven` transactions are being driven now.
-    pub fn text(&self, driven: usize) -> String {
+    /// All of them; `driven` transactions are being driven now.
+    pub fn tell(&self, driven: usize, out: &mut Exposition) {
         let counts = self.counts();
-        let mut out = String::new();
-        let total = "dtm_server_process_total";
-        write_counters(
-            &mut out,
-            total,
-            &["type", "api", "status"],
-            &counts.requests,
-        );
-        let times = "dtm_server_response_duration";
-        write_histograms(&mut out, times, &["type", "api"], &counts.request_times);
-        let total = "dtm_transaction_process_total";
-        write_counters(&mut out, total, &["model", "status"], &counts.transactions);
-        let times = "dtm_transaction_handled_duration";
-        write_histograms(&mut out, times, &["model"], &counts.transaction_times);
-        let total = "dtm_branch_process_total";
+        let labels = ["type", "api", "status"];
+        let name = "dtm_server_process_total";
+        let help = "Requests by port and outcome.";
+        write_counters(out, (name, help), labels, &counts.requests);
+        let name = "dtm_server_response_duration";
+        let help = "Seconds that requests took.";
+        write_histograms(out, (name, help), ["type", "api"], &counts.request_times);
+        let name = "dtm_transaction_process_total";
+        let help = "Global transactions that have ended.";
+        let labels = ["model", "status"];
+        write_counters(out, (name, help), labels, &counts.transactions);
+        let name = "dtm_transaction_handled_duration";
+        let help = "Seconds from the begin of global transactions to their end.";
+        write_histograms(out, (name, help), ["model"], &counts.transaction_times);
+        let name = "dtm_branch_process_total";
+        let help = "Calls of branches.";
         let labels = ["model", "branchtype", "status"];
-        write_counters(&mut out, total, &labels, &counts.branches);
-        write_counters(&mut out, "cohort_alerts_total", &["status"], &counts.alerts);
-        let total = "cohort_end_webhooks_total";
-        write_counters(&mut out, total, &["status"], &counts.end_webhooks);
-        write_counters(&mut out, "cohort_spans_total", &["status"], &counts.spans);
+        write_counters(out, (name, help), labels, &counts.branches);
+        let name = "cohort_alerts_total";
+        let help = "Alerts to the webhook.";
+        write_counters(out, (name, help), ["status"], &counts.alerts);
+        let name = "cohort_end_webhooks_total";
+        let help = "Calls that tell of the end of a global transaction.";
+        write_counters(out, (name, help), ["status"], &counts.end_webhooks);
+        let name = "cohort_spans_total";
+        let help = "Spans for OpenTelemetry.";
+        write_counters(out, (name, help), ["status"], &counts.spans);
         if let Some(counted) = &counts.unfinished {
-            write_unfinished(&mut out, counted);
+            write_unfinished(out, counted);
         }
-        let gauge = "cohort_transactions_driven";
-        // Writing to a String does not fail.
-        let _ = writeln!(out, "# TYPE {gauge} gauge\n{gauge} {driven}");
-        out
+        let gauge = ("cohort_transactions_driven", Kind::Gauge);
+        out.single(
+            gauge,
+            "Global transactions that are being driven now.",
+            driven,
+        );
     }
 }
 
 /// Kinds and statuses without any are there, too: as zeros, which alarms can be set on.
-fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
+fn write_unfinished(out: &mut Exposition, counted: &[Unfinished]) {
     const STATUSES: [Status; 3] = [Status::Prepared, Status::Submitted, Status::Aborting];
     let (mut unfinished, mut dead) = (Family::default(), Family::default());
     let mut paused = Family::default();
@@ -211,77 +219,72 @@ fn write_unfinished(out: &mut String, counted: &[Unfinished]) {
         *dead.entry([found.pattern.name()]).or_default() += found.dead;
         *paused.entry([found.pattern.name()]).or_default() += found.paused;
     }
-    write_values(
-        out,
-        ("cohort_transactions_unfinished", "gauge"),
-        &["model", "status"],
-        &unfinished,
-    );
-    write_values(
-        out,
-        ("cohort_transactions_dead", "gauge"),
-        &["model"],
-        &dead,
-    );
-    write_values(
-        out,
-        ("cohort_transactions_paused", "gauge"),
-        &["model"],
-        &paused,
-    );
+    let name = "cohort_transactions_unfinished";
+    let help = "Global transactions that have not ended.";
+    write_gauges(out, (name, help), ["model", "status"], &unfinished);
+    let name = "cohort_transactions_dead";
+    let help = "Unfinished global transactions that are not tried any more.";
+    write_gauges(out, (name, help), ["model"], &dead);
+    let name = "cohort_transactions_paused";
+    let help = "Unfinished global transactions that an operator has paused.";
+    write_gauges(out, (name, help), ["model"], &paused);
 }
 
-fn labelled(names: &[&str], values: &[&str]) -> String {
-    let pairs = names.iter().zip(values);
-    let pairs: Vec<String> = pairs
-        .map(|(name, value)| format!("{name}=\"{value}\""))
-        .collect();
-    pairs.join(",")
-}
+/// A family's name, and what it means.
+type Meaning = (&'static str, &'static str);
 
 fn write_counters<const N: usize>(
-    out: &mut String,
-    name: &str,
-    labels: &[&str],
+    out: &mut Exposition,
+    (name, help): Meaning,
+    labels: [&str; N],
     counts: &Family<N, u64>,
 ) {
-    write_values(out, (name, "counter"), labels, counts);
+    out.family(name, Kind::Counter, help);
+    write_values(out, name, labels, counts);
+}
+
+fn write_gauges<const N: usize>(
+    out: &mut Exposition,
+    (name, help): Meaning,
+    labels: [&str; N],
+    counts: &Family<N, u64>,
+) {
+    out.family(name, Kind::Gauge, help);
+    write_values(out, name, labels, counts);
 }
 
 fn write_values<const N: usize>(
-    out: &mut String,
-    (name, kind): (&str, &str),
-    labels: &[&str],
+    out: &mut Exposition,
+    name: &str,
+    labels: [&str; N],
     counts: &Family<N, u64>,
 ) {
-    let _ = writeln!(out, "# TYPE {name} {kind}");
     for (values, count) in counts {
-        let _ = writeln!(out, "{name}{{{}}} {count}", labelled(labels, values));
+        out.value(name, &labelled(labels, values), count);
     }
+}
+
+fn labelled<'a, const N: usize>(
+    names: [&'a str; N],
+    values: &[&'a str; N],
+) -> Vec<(&'a str, &'a str)> {
+    names.into_iter().zip(values.iter().copied()).collect()
 }
 
 /// In seconds, as Prometheus wants times.
 fn write_histograms<const N: usize>(
-    out: &mut String,
-    name: &str,
-    labels: &[&str],
+    out: &mut Exposition,
+    (name, help): Meaning,
+    labels: [&str; N],
     histograms: &Family<N, Histogram>,
 ) {
-    let _ = writeln!(out, "# TYPE {name} histogram");
+    let seconds = |us: Micros| us as f64 / 1e6;
+    out.family(name, Kind::Histogram, help);
     for (values, histogram) in histograms {
         let labels = labelled(labels, values);
-        let mut sum = 0;
-        let bounds = BOUNDS.iter().map(|&bound| (bound as f64 / 1e6).to_string());
-        let bounds = bounds.chain(["+Inf".to_owned()]);
-        for (bound, count) in bounds.zip(histogram.counts) {
-            sum += count;
-            let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {sum}");
-        }
-        let seconds = histogram.sum_us as f64 / 1e6;
-        let _ = writeln!(
-            out,
-            "{name}_sum{{{labels}}} {seconds}\n{name}_count{{{labels}}} {sum}"
-        );
+        let bounds = BOUNDS.map(seconds);
+        let sum = seconds(histogram.sum_us);
+        out.histogram(name, &labels, bounds, histogram.counts, sum);
     }
 }
 
@@ -298,8 +301,13 @@ mod tests {
         metrics.transaction(Pattern::Saga, false, 30_000);
         metrics.branch(Pattern::Workflow, "anything", true);
         metrics.alert("dropped");
+        let text = |metrics: &Metrics| {
+            let mut out = Exposition::default();
+            metrics.tell(3, &mut out);
+            out.into_text()
+        };
         assert!(
-            !metrics.text(3).contains("unfinished"),
+            !text(&metrics).contains("_unfinished"),
             "nobody has counted"
         );
         let found = |pattern, status, count, dead| Unfinished {
@@ -313,7 +321,7 @@ mod tests {
             found(Pattern::Saga, Status::Aborting, 1_000_000, 7),
             found(Pattern::Saga, Status::Submitted, 5, 1),
         ]));
-        let text = metrics.text(3);
+        let text = text(&metrics);
         for line in [
             "dtm_server_process_total{type=\"http\",api=\"submit\",status=\"success\"} 1",
             "dtm_server_process_total{type=\"http\",api=\"other\",status=\"fail\"} 2",

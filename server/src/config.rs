@@ -145,6 +145,15 @@ settings! {
     /// loopback, all but this machine and link-local addresses]
     #[arg(value_name = "HOSTS")]
     coordinator_branch_hosts: String;
+    /// TCP port that answers GET /metrics for Prometheus, as in: curl http://127.0.0.1:9104/metrics
+    /// [default: no such port]
+    metrics_port: u16;
+    /// Address of that port; one that is not loopback needs a token [default: 127.0.0.1]
+    #[arg(value_name = "ADDRESS")]
+    metrics_address: String;
+    /// Bearer token that who asks for metrics must present
+    #[arg(value_name = "TOKEN")]
+    metrics_token: String;
     /// Authorities, in PEM, whose signature a client's certificate must have [default: ca.pem in the
     /// data directory]
     #[arg(value_name = "PATH")]
@@ -171,7 +180,8 @@ settings! {
 
 /// Puts a flag under the heading of what it is about, in `--help` and in the manual.
 pub fn under_heading(flag: clap::Arg) -> clap::Arg {
-    const HEADINGS: [(&str, &[&str]); 5] = [
+    const HEADINGS: [(&str, &[&str]); 6] = [
+        ("Metrics", &["metrics_"]),
         ("Coordinator of global transactions", &["coordinator"]),
         ("TLS of clients", &["ssl_", "tls_", "require_secure"]),
         (

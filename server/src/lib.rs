@@ -14,6 +14,7 @@ pub mod fuzz;
 mod import;
 mod lab;
 mod manual;
+mod metrics;
 #[cfg(test)]
 mod packaging;
 mod pool;

@@ -138,14 +138,9 @@ impl Pool for View {
     }
 
     fn waits(&self) -> Vec<WaitClass> {
-        let class = |(wait, name): &(waits::Wait, &'static str)| {
-            let histogram = self.waits.of(*wait);
-            WaitClass {
-                name,
-                buckets: histogram.buckets().to_vec(),
-                sum_micros: histogram.sum_micros(),
-                max_micros: histogram.max_micros(),
-            }
+        let class = |(wait, name): &(waits::Wait, &'static str)| WaitClass {
+            name,
+            micros: self.waits.of(*wait).now(),
         };
         waits::CLASSES.iter().map(class).collect()
     }

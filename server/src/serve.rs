@@ -5,7 +5,7 @@ use crate::{
     connections::{self, Connections},
     coordinate,
     database::Database,
-    pool,
+    metrics, pool,
     refusals::Refusals,
     replica, scrub, supervisor, tls,
 };
@@ -106,6 +106,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     );
     let replica = replica::open(instance, &directory, who)?;
     let coordinator = coordinate::start(settings, instance, replica.is_coordinated())?;
+    let metrics = metrics::start(settings, instance, coordinator.as_ref())?;
     if !settings.skip_replica_start.is_some_and(|skip| skip.0) {
         replica.resume();
     }
@@ -127,15 +128,9 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     service::start("cohort-signals", "and a second signal is not heard", hurry)
         .map_err(|e| format!("signals: {e}"))?;
     // Replicas are let go, and cannot acknowledge any more: nobody waits for them.
-    connections
-        .shared
-        .backend
-        .instance
-        .engine
-        .log()
-        .end_semi_sync();
+    instance.engine.log().end_semi_sync();
     replica.shut_down();
-    drop(coordinator);
+    drop((metrics, coordinator));
     stop(
         &connections,
         if signal == Some(SIGINT) {

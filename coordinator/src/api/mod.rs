@@ -14,6 +14,7 @@ pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 
 use super::{
     Coordinator,
+    exposition::Exposition,
     model::{Pattern, SECOND},
     store::{Registered, is_outage},
 };
@@ -66,6 +67,16 @@ impl Answer {
     }
     pub fn error(status: u16, message: &str) -> Answer {
         Answer::json(status, &json!({ "message": message }))
+    }
+}
+
+impl From<Exposition> for Answer {
+    fn from(metrics: Exposition) -> Answer {
+        Answer {
+            status: 200,
+            content_type: Exposition::CONTENT_TYPE,
+            body: metrics.into_text(),
+        }
     }
 }
 
@@ -175,12 +186,9 @@ pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> 
         return json_rpc::handle(coordinator, &request.body).await;
     }
     if (request.method.as_str(), request.path.as_str()) == ("GET", "/api/metrics") {
-        let driven = coordinator.leases.count();
-        return Answer {
-            status: 200,
-            content_type: "text/plain; version=0.0.4",
-            body: coordinator.metrics.text(driven),
-        };
+        let mut metrics = Exposition::default();
+        coordinator.tell_metrics(&mut metrics);
+        return metrics.into();
     }
     match dispatch(coordinator, &request).await {
         Ok(None) => Answer::json(200, &json!({ "dtm_result": "SUCCESS" })),

@@ -13,10 +13,12 @@ mod overlay;
 mod parallel;
 mod real;
 pub mod splitmix;
+mod spread;
 mod stats;
 
 pub use disk::{Backend, Handle, Mode, is_full};
 pub use parallel::{Alone, alone, on_all_processors, processors};
+pub use spread::{Spread, Spreading};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
 
 use stats::{Counters, Registry};

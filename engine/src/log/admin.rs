@@ -147,12 +147,15 @@ impl Log {
     #[must_use]
     pub fn status(&self) -> Status {
         let counters = &self.shared.counters;
+        let (fsync_us, group_sizes) = (counters.fsync_us.now(), counters.group_sizes.now());
         Status {
-            commits: counters.commits.load(Relaxed),
-            groups: counters.groups.load(Relaxed),
-            group_commits_max: counters.group_commits_max.load(Relaxed),
+            commits: group_sizes.sum,
+            groups: group_sizes.count(),
+            group_commits_max: group_sizes.max,
             bytes: counters.bytes.load(Relaxed),
-            fsyncs: counters.fsyncs.load(Relaxed),
+            fsyncs: fsync_us.count(),
+            fsync_us,
+            group_sizes,
         }
     }
 

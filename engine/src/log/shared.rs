@@ -9,7 +9,10 @@ use super::{
     semi_sync::SemiSync,
     tell,
 };
-use crate::Seq;
+use crate::{
+    Seq,
+    env::{Spread, Spreading},
+};
 use parking_lot::{Condvar, Mutex};
 use std::sync::{
     Arc, Weak,
@@ -32,15 +35,17 @@ pub struct Status {
     pub bytes: u64,
     /// fdatasyncs made by groups.
     pub fsyncs: u64,
+    /// How long they took, in microseconds.
+    pub fsync_us: Spreading,
+    /// How many commits groups had.
+    pub group_sizes: Spreading,
 }
 
 #[derive(Default)]
 pub(super) struct Counters {
-    pub(super) commits: AtomicU64,
-    pub(super) groups: AtomicU64,
-    pub(super) group_commits_max: AtomicU64,
     pub(super) bytes: AtomicU64,
-    pub(super) fsyncs: AtomicU64,
+    pub(super) fsync_us: Spread,
+    pub(super) group_sizes: Spread,
 }
 
 /// The critical section of the commit path.

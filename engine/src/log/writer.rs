@@ -175,13 +175,10 @@ impl Writer {
             if due || work.sync {
                 self.sync()?;
             }
-            let count = |counter: &std::sync::atomic::AtomicU64, n| counter.fetch_add(n, Relaxed);
             let counters = &self.shared.counters;
-            count(&counters.commits, work.open.commits);
-            count(&counters.groups, 1);
-            count(&counters.bytes, self.position - start);
-            let most = &counters.group_commits_max;
-            most.fetch_max(work.open.commits, Relaxed);
+            counters.group_sizes.note(work.open.commits);
+            let bytes = self.position - start;
+            counters.bytes.fetch_add(bytes, Relaxed);
             self.shared.reached(
                 Position {
                     file: self.number,
@@ -291,6 +288,7 @@ impl Writer {
     }
 
     fn sync(&mut self) -> Result<(), LogError> {
+        let begun = Instant::now();
         let synced = self.file.sync_data().and_then(|()| {
             if self.filled.sync_failed() {
                 return Err(io::Error::other("an earlier sync of the file has failed"));
@@ -298,7 +296,8 @@ impl Writer {
             Ok(())
         });
         synced.map_err(|error| self.failed("sync", &error))?;
-        self.shared.counters.fsyncs.fetch_add(1, Relaxed);
+        let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.shared.counters.fsync_us.note(took);
         self.unsynced_groups = 0;
         self.dirty = false;
         self.clock.last_committed = self.clock.sequence_number;

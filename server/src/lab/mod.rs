@@ -22,6 +22,8 @@ mod temporary;
 mod thread_pool;
 mod workload;
 
+pub(crate) use server::memory;
+
 use clap::Subcommand;
 
 /// The experiments.

@@ -95,7 +95,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             ],
             &["pool"],
             &["config", "manual", "supervisor"],
-            &["coordinate"],
+            &["coordinate", "metrics"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
             &["binlog", "compact", "security"],

@@ -77,9 +77,9 @@ pub(super) fn waits(session: &State) -> Rows {
     let row = |class: &WaitClass| {
         vec![
             text(class.name),
-            number(class.buckets.iter().sum()),
-            number(class.sum_micros),
-            number(class.max_micros),
+            number(class.micros.count()),
+            number(class.micros.sum),
+            number(class.micros.max),
         ]
     };
     classes(session).iter().map(row).collect()
@@ -89,8 +89,8 @@ pub(super) fn waits(session: &State) -> Rows {
 /// microseconds.
 pub(super) fn wait_sums(session: &State) -> Vec<(&'static str, u64, u64, u64)> {
     let sums = |class: &WaitClass| {
-        let count = class.buckets.iter().sum();
-        (class.name, count, class.sum_micros, class.max_micros)
+        let micros = &class.micros;
+        (class.name, micros.count(), micros.sum, micros.max)
     };
     classes(session).iter().map(sums).collect()
 }
@@ -99,8 +99,9 @@ pub(super) fn wait_sums(session: &State) -> Vec<(&'static str, u64, u64, u64)> {
 pub(super) fn histogram(session: &State) -> Rows {
     let mut rows = Rows::new();
     for class in classes(session) {
-        let last = class.buckets.len().saturating_sub(1);
-        for (n, count) in class.buckets.iter().enumerate() {
+        let buckets = class.micros.buckets;
+        let last = buckets.len().saturating_sub(1);
+        for (n, count) in buckets.iter().enumerate() {
             if *count > 0 {
                 let to = 1_u64 << n;
                 rows.push(vec![

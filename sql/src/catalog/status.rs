@@ -1,7 +1,7 @@
 //! All status values: what sessions counted, and what the engine tells about itself.
 
 use crate::{
-    state::{Encryption, Group, Pool, State, Tls},
+    state::{Encryption, Group, Instance, Pool, State, Tls},
     status::{COUNTERS, Counter},
     variables::default_number,
 };
@@ -10,28 +10,50 @@ use cohort_engine::{log::SemiSyncStatus, txn::EngineStats};
 /// SHOW GLOBAL STATUS: names and values, by name.
 #[must_use]
 pub fn global(session: &State) -> Vec<(String, String)> {
-    let sum = session.instance.sessions.sum();
-    status(session, |counter| {
-        sum.get(counter as usize).copied().unwrap_or(0)
-    })
+    status(session, session.instance.status())
 }
 
 /// SHOW SESSION STATUS: the session's counters, and the server's where it has none of its own.
 #[must_use]
 pub fn session(session: &State) -> Vec<(String, String)> {
-    let mut pairs = status(session, |counter| session.counters().get(counter));
+    let counted = |counter| session.counters().get(counter);
+    let mut pairs = status(session, numbers(&session.instance, counted));
     let own = compression(session).map(|(name, value)| (name.to_owned(), value));
     pairs.extend(own);
     pairs.sort();
     pairs
 }
 
-fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, String)> {
+impl Instance {
+    /// The numbers of SHOW GLOBAL STATUS.
+    #[must_use]
+    pub fn status(&self) -> Vec<(&'static str, u64)> {
+        let sum = self.sessions.sum();
+        numbers(self, |counter| {
+            sum.get(counter as usize).copied().unwrap_or(0)
+        })
+    }
+}
+
+fn status(session: &State, values: Vec<(&'static str, u64)>) -> Vec<(String, String)> {
+    let instance = &session.instance;
+    let mut pairs: Vec<(String, String)> = values
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    let texts = instance.tls().map_or_else(Vec::new, Tls::status);
+    let texts = texts.into_iter().chain(encryption(session));
+    let texts = texts.chain(semi_sync(session));
+    pairs.extend(texts.map(|(name, value)| (name.to_string(), value)));
+    pairs.sort();
+    pairs
+}
+
+fn numbers(instance: &Instance, counted: impl Fn(Counter) -> u64) -> Vec<(&'static str, u64)> {
     let mut values: Vec<(&str, u64)> = COUNTERS
         .iter()
         .map(|(counter, name)| (*name, counted(*counter)))
         .collect();
-    let instance = &session.instance;
     let (now, opened, most) = instance.sessions.counts();
     let uptime = instance
         .env()
@@ -68,16 +90,7 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
     let stats = instance.engine.stats();
     engine(&stats, &mut values);
     waits_for_replicas(&stats.semi_sync, &mut values);
-    let mut pairs: Vec<(String, String)> = values
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value.to_string()))
-        .collect();
-    let texts = instance.tls().map_or_else(Vec::new, Tls::status);
-    let texts = texts.into_iter().chain(encryption(session));
-    let texts = texts.chain(semi_sync(session));
-    pairs.extend(texts.map(|(name, value)| (name.to_string(), value)));
-    pairs.sort();
-    pairs
+    values
 }
 
 /// The session's own TLS, also in SHOW GLOBAL STATUS, as in MySQL.

@@ -1,6 +1,8 @@
 //! What statements can see of the server's scheduler. The server provides it; an instance
 //! without a server has none.
 
+use cohort_engine::env::Spreading;
+
 /// A set of slots, and the threads that serve connections with them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Group {
@@ -50,13 +52,8 @@ pub struct Queued {
 pub struct WaitClass {
     /// Its name.
     pub name: &'static str,
-    /// How many waits ended before 2ⁿ microseconds, and not before half of that; the last
-    /// counts all longer ones.
-    pub buckets: Vec<u64>,
-    /// All of them together, in microseconds.
-    pub sum_micros: u64,
-    /// The longest, in microseconds.
-    pub max_micros: u64,
+    /// How many microseconds they took.
+    pub micros: Spreading,
 }
 
 /// The server's scheduler.

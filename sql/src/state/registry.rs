@@ -202,9 +202,12 @@ impl Registry {
     }
     /// Removes a session that ends.
     pub fn close(&self, entry: &Entry) {
-        if self.sessions.lock().remove(&entry.id).is_some() {
-            self.uncount_user(&entry.activity.lock().user);
+        let mut sessions = self.sessions.lock();
+        if sessions.remove(&entry.id).is_some() {
+            // In the same step: a sum has its counts once, and never less than one before.
             self.ended.absorb(&entry.counters);
+            drop(sessions);
+            self.uncount_user(&entry.activity.lock().user);
             let mut recent = entry.recent.lock();
             recent.hand_on();
             add_tables(&mut self.tables.lock(), &recent.take_tables());
@@ -325,8 +328,9 @@ impl Registry {
     #[must_use]
     pub fn sum(&self) -> Vec<u64> {
         let mut sum = Vec::new();
+        let sessions = self.sessions.lock();
         self.ended.add_to(&mut sum);
-        for entry in self.list() {
+        for entry in sessions.values() {
             entry.counters.add_to(&mut sum);
         }
         sum
