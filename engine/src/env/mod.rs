@@ -192,6 +192,11 @@ impl Env {
     pub fn file_stats(&self) -> Vec<FileStats> {
         self.registry.all()
     }
+
+    /// Has these counters begin anew, but for the histograms of syncs.
+    pub fn reset_file_stats(&self) {
+        self.registry.reset();
+    }
 }
 
 /// An open file. All calls name their position; they may come from several threads at once.

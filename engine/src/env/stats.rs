@@ -30,6 +30,21 @@ pub struct OperationStats {
     pub bytes: u64,
 }
 
+impl OperationStats {
+    /// Both kinds of calls together.
+    #[must_use]
+    pub fn and(&self, other: &OperationStats) -> OperationStats {
+        let least = [self, other].into_iter().filter(|stats| stats.count > 0);
+        OperationStats {
+            count: self.count + other.count,
+            nanos_sum: self.nanos_sum + other.nanos_sum,
+            nanos_min: least.map(|stats| stats.nanos_min).min().unwrap_or(0),
+            nanos_max: self.nanos_max.max(other.nanos_max),
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
 /// The counters of one file.
 #[derive(Clone, Debug)]
 pub struct FileStats {
@@ -74,9 +89,8 @@ impl Operation {
     }
 
     fn stats(&self) -> OperationStats {
-        let count = self.count.load(Relaxed);
         OperationStats {
-            count,
+            count: self.count.load(Relaxed),
             nanos_sum: self.nanos_sum.load(Relaxed),
             nanos_min: match self.nanos_min_inverted.load(Relaxed) {
                 0 => 0,
@@ -84,6 +98,13 @@ impl Operation {
             },
             nanos_max: self.nanos_max.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
+        }
+    }
+
+    fn reset(&self) {
+        let times = [&self.nanos_sum, &self.nanos_max, &self.nanos_min_inverted];
+        for counter in times.into_iter().chain([&self.count, &self.bytes]) {
+            counter.store(0, Relaxed);
         }
     }
 }
@@ -159,5 +180,15 @@ impl Registry {
             .iter()
             .map(|(path, counters)| counters.stats(path.clone()))
             .collect()
+    }
+
+    /// Begins anew, but for the histograms.
+    pub(super) fn reset(&self) {
+        for counters in self.0.lock().values() {
+            let operations = [&counters.read, &counters.write, &counters.fsync];
+            for operation in operations.into_iter().chain([&counters.other]) {
+                operation.reset();
+            }
+        }
     }
 }

@@ -40,6 +40,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
     (
         "sql",
         &[
+            &["error_names"],
             &[
                 "compression",
                 "error",

@@ -448,22 +448,6 @@ pub(super) fn timers(row: &mut Vec<Value>, stats: &OperationStats) {
     }
 }
 
-/// Both kinds of calls together.
-pub(super) fn together(one: &OperationStats, other: &OperationStats) -> OperationStats {
-    let least = [one, other]
-        .iter()
-        .filter(|s| s.count > 0)
-        .map(|s| s.nanos_min)
-        .min();
-    OperationStats {
-        count: one.count + other.count,
-        nanos_sum: one.nanos_sum + other.nanos_sum,
-        nanos_min: least.unwrap_or(0),
-        nanos_max: one.nanos_max.max(other.nanos_max),
-        bytes: one.bytes + other.bytes,
-    }
-}
-
 /// What MySQL calls the calls of a file.
 pub(super) fn file_event(path: &Path) -> &'static str {
     let base = path.file_name().unwrap_or_default().to_string_lossy();
@@ -481,8 +465,8 @@ pub(super) fn file_summary(session: &State) -> Rows {
     for (position, file) in session.instance.env().file_stats().iter().enumerate() {
         let name = file.path.to_string_lossy();
         let event = file_event(&file.path);
-        let misc = together(&file.fsync, &file.other);
-        let all = together(&together(&file.read, &file.write), &misc);
+        let misc = file.fsync.and(&file.other);
+        let all = file.read.and(&file.write).and(&misc);
         let mut row = vec![text(name), text(event), number(position as u64 + 1)];
         timers(&mut row, &all);
         for stats in [&file.read, &file.write] {

@@ -178,7 +178,7 @@ pub(super) fn histogram_by_digest(session: &State) -> Rows {
 
 pub(super) fn histogram_global(session: &State) -> Rows {
     let mut times = Histogram::default();
-    for (_, stats) in sums(session) {
+    for stats in session.instance.sessions.commands().values() {
         times.add(&stats.times);
     }
     buckets(&times)
@@ -299,10 +299,7 @@ fn by_place<K: Ord>(session: &State, key: impl Fn(Place) -> K) -> BTreeMap<(K, S
 }
 
 pub(super) fn global_by_event(session: &State) -> Rows {
-    let mut all = session.instance.digests.commands();
-    for (digest, stats) in sums(session) {
-        all.entry(digest.command()).or_default().add(&stats);
-    }
+    let all = session.instance.sessions.commands();
     let row = |(command, stats): (&str, Stats)| {
         let mut row = vec![text(event_name(command))];
         row.extend(all_sums(&stats));
@@ -506,14 +503,23 @@ pub(crate) fn emptying(database: &str, name: &str) -> Option<Emptying> {
         },
         (
             "performance_schema",
-            "events_statements_summary_by_digest"
-            | "events_statements_histogram_by_digest"
-            | "events_statements_histogram_global",
+            "events_statements_summary_by_digest" | "events_statements_histogram_by_digest",
         ) => |session| {
-            let digests = &session.instance.digests;
-            of_sessions(session, |recent| recent.reset_sums(digests));
-            digests.reset();
+            of_sessions(session, Recent::reset_sums);
+            session.instance.digests.reset();
         },
+        ("performance_schema", "events_statements_histogram_global") => {
+            |session| session.instance.sessions.forget_times()
+        }
+        ("performance_schema", "events_statements_summary_by_thread_by_event_name") => {
+            |session| session.instance.sessions.forget_commands()
+        }
+        ("performance_schema", "events_statements_summary_global_by_event_name") => {
+            |session| session.instance.sessions.forget_all_commands()
+        }
+        ("performance_schema", "file_summary_by_instance" | "file_summary_by_event_name") => {
+            |session| session.instance.env().reset_file_stats()
+        }
         ("performance_schema", "events_statements_current" | "events_statements_history") => {
             |session| of_sessions(session, Recent::reset_history)
         }

@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 pub(super) const SYS: &str = "sys";
 
 /// The name, the columns and the query of a view. `@T(…)` is a time in picoseconds, `@B(…)` a size in
-/// bytes, `@S(…)` a statement.
+/// bytes, `@S(…)` a statement; `@X{…}` is only in the view with numbers.
 type Entry = (&'static str, &'static str, &'static str);
 
 const MARKS: [&str; 3] = ["@T(", "@B(", "@S("];
@@ -247,12 +247,13 @@ const TWICE: &[Entry] = &[
     ),
     (
         "statement_analysis",
-        "query, db, full_scan, exec_count, err_count, warn_count, total_latency, max_latency, \
-         avg_latency, lock_latency, cpu_latency, rows_sent, rows_sent_avg, rows_examined, \
+        "query, db, full_scan, exec_count, @X{exec_secondary_count, }err_count, warn_count, total_latency, \
+         max_latency, avg_latency, lock_latency, cpu_latency, rows_sent, rows_sent_avg, rows_examined, \
          rows_examined_avg, rows_affected, rows_affected_avg, tmp_tables, tmp_disk_tables, rows_sorted, \
          sort_merge_passes, max_controlled_memory, max_total_memory, digest, first_seen, last_seen",
-        "SELECT @S(DIGEST_TEXT), SCHEMA_NAME, IF(SUM_NO_INDEX_USED > 0, '*', ''), COUNT_STAR, SUM_ERRORS, \
-         SUM_WARNINGS, @T(SUM_TIMER_WAIT), @T(MAX_TIMER_WAIT), @T(AVG_TIMER_WAIT), @T(SUM_LOCK_TIME), \
+        "SELECT @S(DIGEST_TEXT), SCHEMA_NAME, IF(SUM_NO_INDEX_USED > 0, '*', ''), COUNT_STAR, \
+         @X{COUNT_SECONDARY, }SUM_ERRORS, SUM_WARNINGS, @T(SUM_TIMER_WAIT), @T(MAX_TIMER_WAIT), \
+         @T(AVG_TIMER_WAIT), @T(SUM_LOCK_TIME), \
          @T(SUM_CPU_TIME), SUM_ROWS_SENT, ROUND(SUM_ROWS_SENT / COUNT_STAR), SUM_ROWS_EXAMINED, \
          ROUND(SUM_ROWS_EXAMINED / COUNT_STAR), SUM_ROWS_AFFECTED, \
          ROUND(SUM_ROWS_AFFECTED / COUNT_STAR), SUM_CREATED_TMP_TABLES, SUM_CREATED_TMP_DISK_TABLES, \
@@ -344,20 +345,31 @@ const PROCESS_COLUMNS: &str = "thd_id, conn_id, user, db, command, state, time, 
 
 static VIEWS: LazyLock<Vec<Arc<View>>> = LazyLock::new(|| {
     let plain = PLAIN.iter().chain(TWICE).map(|(name, columns, query)| {
+        let query = marked(query, |_| "");
         let query = query.replace("@T(", "FORMAT_PICO_TIME(");
         let query = query.replace("@B(", "FORMAT_BYTES(");
-        view(name, columns, shortened(&query))
+        view(name, &marked(columns, |_| ""), shortened(&query))
     });
     let numbers = TWICE.iter().map(|(name, columns, query)| {
-        let query = query.replace("sys.", "sys.x$");
+        let query = marked(query, |text| text).replace("sys.", "sys.x$");
         let without = |query: String, mark: &&str| query.replace(mark, "(");
         let query = MARKS.iter().fold(query, without);
-        view(&format!("x${name}"), columns, query)
+        view(&format!("x${name}"), &marked(columns, |text| text), query)
     });
     let mut views: Vec<_> = plain.chain(numbers).collect();
     views.sort_by(|a, b| a.name.cmp(&b.name));
     views
 });
+
+/// The text with what `of` makes of what stands in `@X{…}`.
+fn marked(text: &str, of: impl Fn(&str) -> &str) -> String {
+    let mut parts = text.split("@X{");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        let (inside, after) = part.split_once('}').unwrap_or((part, ""));
+        before + of(inside) + after
+    })
+}
 
 /// The text with the beginnings and ends of long statements.
 fn shortened(query: &str) -> String {
@@ -444,6 +456,8 @@ mod tests {
         };
         assert!(text("statement_analysis").contains("FORMAT_PICO_TIME(SUM_TIMER_WAIT)"));
         assert!(text("x$statement_analysis").contains(" (SUM_TIMER_WAIT)"));
+        assert!(!text("statement_analysis").contains("COUNT_SECONDARY"));
+        assert!(text("x$statement_analysis").contains("COUNT_STAR, COUNT_SECONDARY, SUM_ERRORS"));
         assert!(text("session").contains("FROM sys.processlist"));
         assert!(text("statement_analysis").contains("CONCAT(LEFT(DIGEST_TEXT, 30)"));
         assert!(text("x$session").contains("sys.x$processlist"));

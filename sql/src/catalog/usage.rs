@@ -2,8 +2,9 @@
 
 use super::{Rows, number, pool, server, text};
 use crate::{
+    error_names::{self, KnownError},
     state::State,
-    statements::{RowCounts, Used},
+    statements::{Raised, RowCounts, Used},
 };
 use cohort_engine::{
     env::OperationStats,
@@ -122,14 +123,14 @@ pub(super) fn files_by_event(session: &State) -> Rows {
     let mut sums: BTreeMap<&str, [OperationStats; 3]> = BTreeMap::new();
     for file in session.instance.env().file_stats() {
         let sum = sums.entry(server::file_event(&file.path)).or_default();
-        let misc = server::together(&file.fsync, &file.other);
+        let misc = file.fsync.and(&file.other);
         for (sum, more) in sum.iter_mut().zip([&file.read, &file.write, &misc]) {
-            *sum = server::together(sum, more);
+            *sum = sum.and(more);
         }
     }
     let row = |(event, [read, write, misc]): (&str, [OperationStats; 3])| {
         let mut row = vec![text(event)];
-        let all = server::together(&server::together(&read, &write), &misc);
+        let all = read.and(&write).and(&misc);
         server::timers(&mut row, &all);
         for stats in [&read, &write] {
             server::timers(&mut row, stats);
@@ -165,21 +166,31 @@ fn second(session: &State, micros: u64) -> Value {
     server::moment(session, micros / 1_000_000 * 1_000_000)
 }
 
-/// Errors that were raised, and no others. Their names are not known here.
+/// All errors that MySQL knows, raised or not, and before them how often there were others.
 pub(super) fn errors(session: &State) -> Rows {
-    let all = session.instance.sessions.errors.list();
-    let row = |(code, raised): (u16, crate::statements::Raised)| {
+    let mut raised = session.instance.sessions.errors.list();
+    let row = |known: Option<&KnownError>, raised: Option<Raised>| {
+        let seen = |us: fn(&Raised) -> u64| {
+            let raised = raised.as_ref();
+            raised.map_or(Value::Null, |raised| second(session, us(raised)))
+        };
         vec![
-            Value::Int(code.into()),
-            Value::Null,
-            Value::Bytes(raised.state.to_vec()),
-            number(raised.count),
+            known.map_or(Value::Null, |known| Value::Int(known.code.into())),
+            known.map_or(Value::Null, |known| text(known.name)),
+            known.map_or(Value::Null, |known| text(known.state)),
+            number(raised.map_or(0, |raised| raised.count)),
             number(0),
-            second(session, raised.first_us),
-            second(session, raised.last_us),
+            seen(|raised| raised.first_us),
+            seen(|raised| raised.last_us),
         ]
     };
-    all.into_iter().map(row).collect()
+    let known = error_names::known().iter();
+    let known: Rows = known
+        .map(|known| row(Some(known), raised.remove(&known.code)))
+        .collect();
+    let mut rows = vec![row(None, raised.into_values().reduce(Raised::and))];
+    rows.extend(known);
+    rows
 }
 
 /// Everybody is watched.

@@ -1,7 +1,7 @@
 //! The sessions of a server: who is connected, what they do, and how to stop them.
 
 use crate::{
-    statements::{Commands, Errors, Recent, RowCounts, Used},
+    statements::{Commands, Errors, Recent, RowCounts, Used, add_commands, reset_times},
     status::Counters,
 };
 use cohort_engine::txn::Owner;
@@ -176,6 +176,8 @@ pub struct Registry {
     users: Mutex<FxHashMap<String, u64>>,
     /// Their sessions, by user and host.
     places: Mutex<FxHashMap<Place, Visits>>,
+    /// What was run by whom TRUNCATE TABLE has made nobody know any more.
+    elsewhere: Mutex<Commands>,
     /// Which tables and indexes sessions that have ended used, and how.
     tables: Mutex<FxHashMap<Used, RowCounts>>,
     /// The errors that were raised.
@@ -187,6 +189,13 @@ pub struct Registry {
     /// The most there were at once.
     most: AtomicU64,
     disconnect: Mutex<Option<Disconnect>>,
+}
+
+/// Those of a user and a host, which may be counted under no name.
+fn visits<'p>(places: &'p mut FxHashMap<Place, Visits>, place: &Place) -> Option<&'p mut Visits> {
+    let known = places.contains_key(place);
+    let nowhere = Place::default();
+    places.get_mut(if known { place } else { &nowhere })
 }
 
 impl Registry {
@@ -239,14 +248,9 @@ impl Registry {
         visits.ever += 1;
     }
     fn leave(&self, place: &Place, commands: Commands) {
-        let mut places = self.places.lock();
-        let known = places.contains_key(place);
-        let nowhere = Place::default();
-        if let Some(visits) = places.get_mut(if known { place } else { &nowhere }) {
+        if let Some(visits) = visits(&mut self.places.lock(), place) {
             visits.now = visits.now.saturating_sub(1);
-            for (command, stats) in commands {
-                visits.ended.entry(command).or_default().add(&stats);
-            }
+            add_commands(&mut visits.ended, &commands);
         }
     }
     /// All users and hosts that sessions were of.
@@ -254,16 +258,57 @@ impl Registry {
     pub fn places(&self) -> FxHashMap<Place, Visits> {
         self.places.lock().clone()
     }
+    /// What all sessions that ever were have run.
+    #[must_use]
+    pub fn commands(&self) -> Commands {
+        let mut all = self.elsewhere.lock().clone();
+        for visits in self.places.lock().values() {
+            add_commands(&mut all, &visits.ended);
+        }
+        for entry in self.list() {
+            add_commands(&mut all, &entry.recent.lock().commands());
+        }
+        all
+    }
+    /// TRUNCATE TABLE of what each session has run: it counts for its user and host.
+    pub fn forget_commands(&self) {
+        for entry in self.list() {
+            let commands = entry.recent.lock().take_commands();
+            if let Some(visits) = visits(&mut self.places.lock(), &entry.place()) {
+                add_commands(&mut visits.ended, &commands);
+            }
+        }
+    }
+    /// What users and hosts have run counts for the server alone.
+    fn forget_commands_of_places(&self) {
+        self.forget_commands();
+        for visits in self.places.lock().values_mut() {
+            let commands = std::mem::take(&mut visits.ended);
+            add_commands(&mut self.elsewhere.lock(), &commands);
+        }
+    }
+    /// TRUNCATE TABLE of what was run at all.
+    pub fn forget_all_commands(&self) {
+        self.forget_commands_of_places();
+        self.elsewhere.lock().clear();
+    }
+    /// TRUNCATE TABLE of how long statements took, one by one.
+    pub fn forget_times(&self) {
+        for entry in self.list() {
+            entry.recent.lock().reset_times();
+        }
+        for visits in self.places.lock().values_mut() {
+            reset_times(&mut visits.ended);
+        }
+        reset_times(&mut self.elsewhere.lock());
+    }
     /// TRUNCATE TABLE of performance_schema.accounts and its kin: who is not here now is forgotten.
     pub fn forget_places(&self) {
+        self.forget_commands_of_places();
         let mut places = self.places.lock();
         places.retain(|_, visits| visits.now > 0);
         for visits in places.values_mut() {
-            *visits = Visits {
-                now: visits.now,
-                ever: visits.now,
-                ended: Commands::default(),
-            };
+            visits.ever = visits.now;
         }
     }
     fn count_user(&self, user: &str) {

@@ -1,6 +1,6 @@
 //! Kinds of statements: those that differ in their values only.
 
-use super::recent::{Commands, Stats};
+use super::recent::Stats;
 use crate::{digest, lexer::Mode};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -47,8 +47,6 @@ pub struct Digests {
     known: Mutex<FxHashMap<Key, Arc<Digest>>>,
     /// That of all that found no room.
     others: Arc<Digest>,
-    /// Sums by command of what TRUNCATE has taken from the kinds.
-    before: Mutex<Commands>,
 }
 
 impl Digests {
@@ -80,25 +78,13 @@ impl Digests {
         all.map(|digest| (Arc::clone(digest), digest.sums.lock().clone()))
             .collect()
     }
-    /// TRUNCATE TABLE: begins at 0 again. Kinds that nobody refers to are forgotten. The sums by
-    /// command stay.
+    /// TRUNCATE TABLE: begins at 0 again. Kinds that nobody refers to are forgotten.
     pub fn reset(&self) {
         let mut known = self.known.lock();
         for digest in known.values().chain([&self.others]) {
-            let sums = std::mem::take(&mut *digest.sums.lock());
-            self.add_command(digest, &sums);
+            *digest.sums.lock() = Stats::default();
         }
         known.retain(|_, digest| Arc::strong_count(digest) > 1);
-    }
-    /// Sums that no kind has any more.
-    pub(super) fn add_command(&self, digest: &Digest, sums: &Stats) {
-        let mut before = self.before.lock();
-        before.entry(digest.command()).or_default().add(sums);
-    }
-    /// Sums by command of what no kind has any more.
-    #[must_use]
-    pub fn commands(&self) -> Commands {
-        self.before.lock().clone()
     }
 }
 

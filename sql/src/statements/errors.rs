@@ -7,14 +7,24 @@ use std::collections::BTreeMap;
 /// An error that was raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raised {
-    /// The five characters of SQLSTATE.
-    pub state: [u8; 5],
     /// How often.
     pub count: u64,
     /// When it was raised first, in microseconds since 1970.
     pub first_us: u64,
     /// When it was raised last.
     pub last_us: u64,
+}
+
+impl Raised {
+    /// Both of them together.
+    #[must_use]
+    pub fn and(self, other: Raised) -> Raised {
+        Raised {
+            count: self.count + other.count,
+            first_us: self.first_us.min(other.first_us),
+            last_us: self.last_us.max(other.last_us),
+        }
+    }
 }
 
 /// All errors that were raised, by their numbers.
@@ -26,7 +36,6 @@ impl Errors {
     pub fn note(&self, error: &SqlError, now_us: u64) {
         let mut all = self.0.lock();
         let raised = all.entry(error.code).or_insert(Raised {
-            state: error.state,
             count: 0,
             first_us: now_us,
             last_us: now_us,

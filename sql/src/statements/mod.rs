@@ -30,5 +30,5 @@ pub use errors::{Errors, Raised};
 pub use histogram::{Histogram, bucket_bounds};
 pub use log_files::{LogKind, QueryLogs};
 pub use query_logs::{Who, literal};
-pub use recent::{Commands, Kind, Note, Recent, Slow, Stats};
+pub use recent::{Commands, Kind, Note, Recent, Slow, Stats, add_commands, reset_times};
 pub use table_io::{RowCounts, TableIo, Used};

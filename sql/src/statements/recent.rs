@@ -1,7 +1,7 @@
 //! What a session keeps of its statements: sums for each kind, and the last ones.
 
 use super::{
-    digests::{Digest, Digests, SAMPLE_MAX},
+    digests::{Digest, SAMPLE_MAX},
     ended::{Counts, Ended},
     histogram::Histogram,
     log_files::QueryLogs,
@@ -134,6 +134,20 @@ pub struct Kind(pub Arc<Digest>);
 /// Sums by command: `select`.
 pub type Commands = BTreeMap<&'static str, Stats>;
 
+/// Adds those of somebody else.
+pub fn add_commands(all: &mut Commands, more: &Commands) {
+    for (command, stats) in more {
+        all.entry(command).or_default().add(stats);
+    }
+}
+
+/// Forgets how long statements took one by one.
+pub fn reset_times(commands: &mut Commands) {
+    for stats in commands.values_mut() {
+        stats.times = Histogram::default();
+    }
+}
+
 /// What a session keeps of its statements.
 #[derive(Default)]
 pub struct Recent {
@@ -217,13 +231,22 @@ impl Recent {
     pub fn sums(&self) -> &[(Arc<Kind>, Stats)] {
         &self.sums
     }
-    /// TRUNCATE TABLE of the sums.
-    pub fn reset_sums(&mut self, digests: &Digests) {
+    /// TRUNCATE TABLE of the sums by kind: those by command stay.
+    pub fn reset_sums(&mut self) {
         for (kind, stats) in self.sums.drain(..) {
-            digests.add_command(&kind.0, &stats);
             let command = self.handed.entry(kind.0.command());
             command.or_default().add(&stats);
         }
+    }
+    /// The sums by command, which are somebody else's now; those by kind are everybody's.
+    pub fn take_commands(&mut self) -> Commands {
+        self.hand_on();
+        std::mem::take(&mut self.handed)
+    }
+    /// Forgets how long statements took one by one, but not by kind.
+    pub fn reset_times(&mut self) {
+        self.hand_on();
+        reset_times(&mut self.handed);
     }
     /// The last statements with their numbers and kinds, the latest at the end.
     pub fn history(&self) -> impl DoubleEndedIterator<Item = &(u64, Arc<Kind>, Ended)> {
