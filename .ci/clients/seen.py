@@ -144,6 +144,40 @@ def emptied(places):
     print(f"seen: {len(EMPTIED)} tables are emptied as on MySQL", flush=True)
 
 
+# What is made to compute a result, where both make it.
+COMPUTED = (
+    "SELECT * FROM t ORDER BY c", "SELECT a, COUNT(*) FROM u GROUP BY a", "SELECT DISTINCT a FROM u",
+    "SELECT COUNT(DISTINCT a) FROM u", "SELECT a, COUNT(DISTINCT b) FROM u GROUP BY a",
+    "SELECT GROUP_CONCAT(a ORDER BY b) FROM u", "SELECT SUM(a) FROM u",
+    "SELECT a FROM t UNION SELECT a FROM u", "SELECT a FROM t UNION ALL SELECT a FROM u",
+    "SELECT a FROM t INTERSECT SELECT a FROM u", "SELECT a FROM t EXCEPT SELECT a FROM u",
+    "SELECT * FROM (SELECT a FROM u LIMIT 5) AS d", "SELECT * FROM (SELECT a, COUNT(*) FROM u GROUP BY a) AS d",
+    "SELECT * FROM (SELECT DISTINCT a FROM u) AS d",
+    "WITH x AS (SELECT COUNT(*) AS n FROM u) SELECT * FROM x AS one JOIN x AS two",
+    "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r",
+    "WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r",
+    "SELECT a, SUM(b) FROM u GROUP BY a WITH ROLLUP", "SELECT SUM(a) OVER (PARTITION BY a) FROM u",
+    "SELECT SUM(SUM(b)) OVER () FROM u GROUP BY a",
+    "SELECT * FROM t, LATERAL (SELECT COUNT(*) FROM u WHERE u.a = t.a) AS l", "DELETE FROM u WHERE a > 100",
+)
+
+
+def computed(servers):
+    """Created_tmp_tables counts as on MySQL."""
+    for sql in COMPUTED:
+        told = []
+        for cursor in servers:
+            cursor.execute("USE seen")
+            cursor.execute("FLUSH STATUS")
+            cursor.execute(sql)
+            told.append(int(rows(cursor, "SHOW SESSION STATUS LIKE 'Created_tmp_tables'")[0][1]))
+        assert told[0] == told[-1], (sql, told)
+    ask = "SELECT SUM(SUM_CREATED_TMP_TABLES) FROM performance_schema.events_statements_summary_by_digest " \
+          "WHERE DIGEST_TEXT LIKE 'SELECT `a` , COUNT%'"
+    assert [rows(cursor, ask)[0][0] for cursor in servers] == [2] * len(servers)
+    print(f"seen: temporary tables of {len(COMPUTED)} statements", flush=True)
+
+
 def waits(server):
     """Who waits for whom."""
     connect = lambda: pymysql.connect(host="127.0.0.1", port=server.port, user="root", autocommit=True)
@@ -314,6 +348,7 @@ def main():
             cursors.append(connection.cursor())
         views(cursors)
         counted(cursors)
+        computed(cursors)
         waits(server)
         metadata_locks(ports)
         emptied(ports)

@@ -91,7 +91,7 @@ fn first_sums(stats: &Stats) -> Vec<Value> {
 /// From SUM_CREATED_TMP_DISK_TABLES to SUM_SORT_SCAN; `None` stands for what there is not here.
 const COUNTS: [Option<Counter>; 11] = [
     Some(Counter::CreatedTmpDiskTables),
-    None,
+    Some(Counter::CreatedTmpTables),
     Some(Counter::SelectFullJoin),
     None,
     Some(Counter::SelectRange),

@@ -4,6 +4,7 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::Groups,
+    derived::Made,
     rollup,
     scan::{SourceState, Way},
     subquery::{Kept, RowSink},
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{eval, holds},
-    plan::{AggregateFunction, Block, Condition, Input},
+    plan::{AggregateFunction, Block, Condition, Grouping, Input},
 };
 use cohort_engine::types::Value;
 
@@ -255,6 +256,13 @@ impl<'b> BlockRun<'b> {
             && let Some(rollup) = &grouping.rollup
         {
             return rollup::run(self, (grouping, rollup), possible, context, each);
+        }
+        let is_made = |grouping: &&Grouping| {
+            let mut aggregates = grouping.aggregates.iter();
+            !grouping.keys.is_empty() || aggregates.any(|a| a.distinct || !a.order.is_empty())
+        };
+        if let Some(grouping) = block.grouping.as_ref().filter(is_made) {
+            context.count_made(Made::Groups, grouping);
         }
         let mut groups = Groups::new(block);
         if possible && block.ends.is_empty() {

@@ -23,6 +23,36 @@ pub struct Tables {
     done: FxHashMap<usize, Rows>,
     /// The rows that recursive parts read now, by number.
     working: FxHashMap<usize, Rows>,
+    /// What was made to compute results, and of which part of the plan, by its address.
+    made: FxHashSet<(Made, usize)>,
+}
+
+/// What MySQL makes a temporary table for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Made {
+    /// The groups of a block, or what its aggregates have seen.
+    Groups,
+    /// The rows of a block that differ.
+    Distinct,
+    /// The rows of a UNION, INTERSECT or EXCEPT.
+    Combined,
+    /// A derived table.
+    Derived,
+    /// The rows of a recursive one that differ.
+    Recursive,
+    /// The rows that a subquery of IN may be equal to.
+    Set,
+    /// The partitions of a window.
+    Partitions,
+}
+
+impl ExecContext<'_> {
+    /// Counts what is made for a part of the plan: once, however often that is executed.
+    pub(super) fn count_made<T>(&mut self, made: Made, of: &T) {
+        let address = std::ptr::from_ref(of).addr();
+        let is_first = self.tables.made.insert((made, address));
+        self.handler.tmp_tables += u64::from(is_first);
+    }
 }
 
 /// The rows of a derived table. Of `row`, that of the block which reads it, it sees what it is
@@ -34,6 +64,7 @@ pub(super) fn rows(
     context: &mut ExecContext,
 ) -> Result<Rows, Stop> {
     if !given.is_empty() {
+        context.count_made(Made::Derived, derived);
         let slots = given.iter().map(|(_, to)| to + 1).max().unwrap_or(0);
         let mut outer = vec![Value::Null; slots];
         for (from, to) in given {
@@ -47,6 +78,7 @@ pub(super) fn rows(
     if let Some(rows) = context.tables.done.get(&address) {
         return Ok(Rc::clone(rows));
     }
+    context.count_made(Made::Derived, derived);
     let seed = collect(&derived.query, context, &[])?;
     let rows = Rc::new(match &derived.recursion {
         None => seed,
@@ -71,6 +103,9 @@ fn recurse(
     seed: Vec<Vec<Value>>,
     context: &mut ExecContext,
 ) -> Result<Vec<Vec<Value>>, Stop> {
+    if recursion.distinct {
+        context.count_made(Made::Recursive, recursion);
+    }
     let mut new = New {
         recursion,
         seen: FxHashSet::default(),

@@ -80,6 +80,8 @@ pub struct Handler {
     pub sort_rows: u64,
     /// Passes over runs that sorts had to write to files.
     pub sort_merge_passes: u64,
+    /// What was made to compute results.
+    pub tmp_tables: u64,
     /// Sets and groups that went to files.
     pub tmp_disk_tables: u64,
     /// Temporary files.

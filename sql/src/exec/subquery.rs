@@ -3,6 +3,7 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, run_block},
+    derived::Made,
     distinct::Distinct,
     memory::Memory,
     set_operation,
@@ -33,6 +34,9 @@ pub(super) fn run_query(
     }
     let (count, offset) = limit_values(query.limit.as_ref(), context)?;
     let wanted = count.saturating_add(offset);
+    if !matches!(query.combined, Combined::Union { distinct: 0 }) {
+        context.count_made(Made::Combined, query);
+    }
     let mut union = Union {
         query,
         sorter: Sorter::new(&query.order, query.types.len(), |_| None, wanted),
@@ -285,6 +289,7 @@ impl BlockRun<'_> {
                     query,
                 )
             {
+                context.count_made(Made::Set, query);
                 for row in &rows.rows {
                     let mut key = Vec::new();
                     for (value, (_, collation)) in row.iter().zip(left) {

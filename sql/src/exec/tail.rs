@@ -1,8 +1,8 @@
 //! The end of a block: DISTINCT, ORDER BY, LIMIT and the select list.
 
 use super::{
-    ExecContext, Flow, Flowing, Stop, block::BlockRun, distinct::Distinct, sort::Sorter,
-    subquery::RowSink,
+    ExecContext, Flow, Flowing, Stop, block::BlockRun, derived::Made, distinct::Distinct,
+    sort::Sorter, subquery::RowSink,
 };
 use crate::{
     error::SqlError,
@@ -63,6 +63,9 @@ impl<'b> Tail<'b> {
         context: &mut ExecContext,
     ) -> Result<Tail<'b>, Stop> {
         let (count, offset) = limit_values(block.limit.as_ref(), context)?;
+        if block.distinct {
+            context.count_made(Made::Distinct, block);
+        }
         Ok(Tail {
             block,
             sorting,

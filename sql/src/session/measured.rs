@@ -2,7 +2,7 @@
 
 use super::{
     Session,
-    masked::{is_about_passwords, shown_text},
+    masked::{SECRET, is_about_passwords, shown_text},
 };
 use crate::{
     error::SqlError,
@@ -238,7 +238,8 @@ fn kind_of(
 /// which a password may be.
 fn without_secret(error: &SqlError, text: &str) -> SqlError {
     let mut error = error.clone();
-    if error.code == SqlError::SYNTAX && is_about_passwords(text.as_bytes()) {
+    let may_have_one = text.contains(SECRET) || is_about_passwords(text.as_bytes());
+    if error.code == SqlError::SYNTAX && may_have_one {
         let end = error.message.find(" near ").unwrap_or(error.message.len());
         error.message.truncate(end);
     }

@@ -767,6 +767,7 @@ pub(super) fn count_rows(handler: &Handler, counters: &Counters) {
         (Counter::HandlerDelete, handler.delete),
         (Counter::SortRows, handler.sort_rows),
         (Counter::SortMergePasses, handler.sort_merge_passes),
+        (Counter::CreatedTmpTables, handler.tmp_tables),
         (Counter::CreatedTmpDiskTables, handler.tmp_disk_tables),
         (Counter::CreatedTmpFiles, handler.tmp_files),
         (Counter::SelectScan, handler.select_scan),

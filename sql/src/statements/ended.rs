@@ -7,7 +7,7 @@ use crate::{
 use std::sync::Arc;
 
 /// The counters of a session whose growth during a statement is the statement's.
-pub const COUNTED: [Counter; 18] = [
+pub const COUNTED: [Counter; 19] = [
     Counter::BytesReceived,
     Counter::BytesSent,
     Counter::HandlerReadFirst,
@@ -21,6 +21,7 @@ pub const COUNTED: [Counter; 18] = [
     Counter::SortRows,
     Counter::SortScan,
     Counter::CreatedTmpDiskTables,
+    Counter::CreatedTmpTables,
     Counter::SelectFullJoin,
     Counter::SelectRange,
     Counter::SelectScan,

@@ -122,7 +122,7 @@ const EXTRA: [(&str, Option<Counter>); 17] = [
         "Created_tmp_disk_tables",
         Some(Counter::CreatedTmpDiskTables),
     ),
-    ("Created_tmp_tables", None),
+    ("Created_tmp_tables", Some(Counter::CreatedTmpTables)),
     ("Full_join", Some(Counter::SelectFullJoin)),
     ("Full_scan", Some(Counter::SelectScan)),
 ];

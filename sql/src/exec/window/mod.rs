@@ -12,6 +12,7 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::argument,
     block::{BlockRun, Each},
+    derived::Made,
     sort::{By, Sorter, compare_rows},
 };
 use crate::{
@@ -118,6 +119,7 @@ fn compute(
     context: &mut ExecContext,
     each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
 ) -> Flowing {
+    context.count_made(Made::Partitions, window);
     let (partition_keys, order_keys) = window
         .keys
         .split_at_checked(window.partition)
