@@ -292,14 +292,20 @@ def files(server):
         assert "'before'" in (server.data / "rotated.old.log").read_text()
         assert "'after'" in file.read_text() and "'before'" not in file.read_text()
         assert file.read_text().startswith(("cohort, Version: ",))
+        # What is there already stays: a rotated file goes behind the last one.
+        kept = {"rotated.log.1": "first", "rotated.log.7.gz": "packed", "rotated.log.x": "no number"}
+        for name, text in kept.items():
+            (server.data / name).write_text(text)
         cursor.execute("SET GLOBAL cohort_log_file_size_max = 20000")
         for number in range(60):
             cursor.execute(f"SELECT {number}, '{'x' * 1000}'")
         cursor.execute("SET GLOBAL general_log = OFF")
         cursor.execute("FLUSH GENERAL LOGS")
         cursor.execute("SET GLOBAL cohort_log_file_size_max = 0")
-        older = server.data / "rotated.log.1"
-        assert 20_000 <= older.stat().st_size < 60_000 and file.stat().st_size < 60_000
+        assert all((server.data / name).read_text() == text for name, text in kept.items())
+        older = sorted(server.data.glob("rotated.log.[89]"))
+        assert older and older[0].name == "rotated.log.8", older
+        assert 20_000 <= older[0].stat().st_size < 60_000 and file.stat().st_size < 60_000
         # A directory in the place of the file: statements go on, and the server says why.
         (server.data / "blocked.log").mkdir()
         cursor.execute("SET GLOBAL general_log_file = 'blocked.log'")
@@ -371,6 +377,52 @@ def read_by_others(slow):
         print(f"logs: {tool} reads the slow log", flush=True)
 
 
+def gone():
+    """A log whose directory is gone is turned off at a start, and what tells of the server's users is not."""
+    with Cohort() as server:
+        away = server.directory / "away"
+        away.mkdir()
+        with server.connect() as root, root.cursor() as cursor:
+            for name, variable in (("slow", "slow_query_log"), ("general", "general_log")):
+                cursor.execute(f"SET PERSIST {variable}_file = '{away / name}.log'")
+                cursor.execute(f"SET PERSIST {variable} = ON")
+            cursor.execute("SET PERSIST long_query_time = 0")
+        assert server.stop() == 0
+        shutil.rmtree(away)
+        begun = server.log.stat().st_size
+        server.start()
+        told = server.log.read_text()[begun:]
+        for name, variable in (("slow", "slow_query_log"), ("general", "general_log")):
+            assert re.search(f"{away / name}.log' not found .*; {variable} is OFF now", told), told
+        with server.connect() as root, root.cursor() as cursor:
+            assert rows(cursor, "SELECT @@slow_query_log, @@general_log") == ((0, 0),)
+            for name, variable in (("slow", "slow_query_log"), ("general", "general_log")):
+                said = run(cursor, f"SET GLOBAL {variable} = ON")
+                assert said == (29, f"File '{away / name}.log' not found (OS errno 2 - No such file or directory)"), said
+            # The rows of a table stand elsewhere.
+            cursor.execute("SET GLOBAL log_output = 'TABLE'")
+            assert not run(cursor, "SET GLOBAL slow_query_log = ON")
+            cursor.execute("SET GLOBAL slow_query_log = OFF, GLOBAL log_output = 'FILE'")
+            away.mkdir()
+            cursor.execute("SET GLOBAL slow_query_log = ON, GLOBAL general_log = ON")
+            cursor.execute("SELECT 'again'")
+            cursor.execute("FLUSH SLOW LOGS")
+            cursor.execute("FLUSH GENERAL LOGS")
+            assert all("'again'" in (away / f"{name}.log").read_text() for name in ("slow", "general"))
+            cursor.execute("RESET PERSIST")
+            cursor.execute(f"SET PERSIST cohort_audit_log_file = '{away}/audit.log'")
+            cursor.execute("SET PERSIST cohort_audit_log = ON")
+        assert server.stop() == 0
+        shutil.rmtree(away)
+        try:
+            server.start()
+            raise AssertionError("it starts without its audit log")
+        except RuntimeError as error:
+            assert "cohort_audit_log_file" in str(error), error
+            server.process = None
+    print("logs: without the directory of a log", flush=True)
+
+
 def main():
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Cohort())
@@ -392,6 +444,7 @@ def main():
         history(cohort)
         read_by_others(slow)
         assert server.stop() == 0
+    gone()
 
 
 if __name__ == "__main__":

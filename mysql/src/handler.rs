@@ -181,8 +181,6 @@ pub trait Backend: Send + Sync + 'static {
     /// Is told whether the password of a login was right. An error for an account that is blocked by
     /// now.
     fn note_login(&self, account: &Account, is_right: bool) -> Result<(), SqlError>;
-    /// Whether a client may come in from this place, before it is greeted.
-    fn may_knock(&self, peer: &Peer) -> Result<(), SqlError>;
     /// How long the password that somebody gives is not looked at, for wrong ones before it.
     fn delay_before(&self, user: &str, peer: &Peer) -> Duration;
     /// Is told whether somebody has proved who it is, and how long it has waited before; how long the

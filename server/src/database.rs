@@ -103,17 +103,6 @@ impl Backend for Database {
             None => Ok(()),
         }
     }
-    fn may_knock(&self, peer: &Peer) -> Result<(), SqlError> {
-        let Some(address) = ip(peer) else {
-            return Ok(());
-        };
-        let may = self.instance.may_knock(address);
-        if let Err(error) = &may {
-            self.refusals
-                .say(&self.instance, Level::Note, &error.message);
-        }
-        may
-    }
     fn delay_before(&self, user: &str, peer: &Peer) -> Duration {
         self.instance.delay_before(user, peer.host())
     }

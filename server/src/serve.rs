@@ -268,7 +268,9 @@ pub(crate) fn database(
     instance
         .query_logs
         .set_heading(&version, globals.number("port"), socket);
-    for told in instance.configure_as_persisted()? {
+    let mut told = instance.configure_as_persisted()?;
+    told.extend(instance.turn_off_lost_logs());
+    for told in told {
         notice!("{told}");
     }
     let waits = Arc::new(Waits::default());

@@ -43,6 +43,7 @@ macro_rules! errors {
 }
 
 errors! {
+    29 log_file_not_found(path, errno, why) "File '{path}' not found (OS errno {errno} - {why})";
     138 snapshot_ignored() "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE READ isolation level.";
     1007 database_exists(name) "Can't create database '{name}'; database exists";
     1008 cannot_drop_database(name) "Can't drop database '{name}'; database doesn't exist";
@@ -153,7 +154,6 @@ errors! {
     1116 too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
     1117 too_many_columns() "Too many columns";
     1118 row_too_large(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
-    1129 host_blocked(host) "Host '{host}' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
     1133 no_matching_user() "Can't find any matching row in the user table";
     1135 cannot_create_thread(errno) "Can't create a new thread (errno {errno}); if you are not out of available memory, you can consult the manual for a possible OS-dependent bug";
     1136 wrong_value_count_on_row(row) "Column count doesn't match value count at row {row}";

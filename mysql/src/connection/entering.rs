@@ -46,16 +46,10 @@ impl<B: Backend> Connection<B> {
     /// Goes on with a login as far as the client has sent its packets.
     pub(super) fn log_in(&mut self, entering: &mut Entering<B::Session>) -> Entered<B::Session> {
         loop {
-            let before = self.peer.address;
             match self.receive_login(entering.login.packet_max()) {
                 Ok(()) => {}
                 Err(ReadError::Pending) => return Ok(None),
                 Err(error) => return Err(error.into()),
-            }
-            if self.peer.address != before {
-                // A proxy has told who it is.
-                let backend = &self.shared.backend;
-                backend.may_knock(&self.peer).map_err(End::Error)?;
             }
             self.wire.writer.sequence = self.wire.reader.sequence;
             let progress = self.login_step(&mut entering.login)?;

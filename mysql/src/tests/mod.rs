@@ -221,9 +221,6 @@ impl Backend for Canned {
     fn note_login(&self, _: &Account, _: bool) -> Result<(), SqlError> {
         Ok(())
     }
-    fn may_knock(&self, _: &Peer) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn delay_before(&self, user: &str, _: &Peer) -> Duration {
         match user {
             "slow" => Duration::from_millis(300),

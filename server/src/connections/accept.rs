@@ -91,9 +91,6 @@ impl<B: Backend> Connections<B> {
         if self.shared.backend.is_stopping() {
             return connection::refuse(&stream, &SqlError::shutdown_in_progress());
         }
-        if let Err(error) = self.shared.backend.may_knock(&peer) {
-            return connection::refuse(&stream, &error);
-        }
         let mut client = self.register(&mut self.table.lock(), stream, peer, true);
         let stream = Arc::clone(client.connection.stream());
         let thread = thread::Builder::new()

@@ -130,9 +130,6 @@ impl<B: Backend> Connections<B> {
         if self.shared.backend.is_stopping() {
             return connection::refuse(&stream, &SqlError::shutdown_in_progress());
         }
-        if let Err(error) = self.shared.backend.may_knock(&peer) {
-            return connection::refuse(&stream, &error);
-        }
         let mut table = self.table.lock();
         if self.is_full(&table) {
             let wait = Duration::from_millis(self.admission_ms.load(Ordering::Relaxed));

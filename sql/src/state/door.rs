@@ -69,17 +69,6 @@ impl Door {
 }
 
 impl Instance {
-    /// Whether a client may come in from an address: 1129 if its host has interrupted too many
-    /// handshakes.
-    pub fn may_knock(&self, address: IpAddr) -> Result<(), SqlError> {
-        let most = self.globals.values().number("max_connect_errors");
-        if !self.door.hosts.is_blocked(address, most) {
-            return Ok(());
-        }
-        let error = SqlError::host_blocked(address);
-        self.not_let_in(Some(address), &error);
-        Err(error)
-    }
     /// A client has come in from this address, if it has one.
     pub fn let_in(&self, address: Option<IpAddr>) {
         self.note_host(address, None);

@@ -1,8 +1,8 @@
 //! The hosts that clients come from, and what went wrong with them: performance_schema.host_cache.
 //!
-//! Names are not looked up, so that a host is its address. Whoever interrupts max_connect_errors
-//! handshakes in a row is not let in any more, until somebody empties the table. Of
-//! host_cache_size hosts this is known, of those that came last; 0: of none, and nobody is kept out.
+//! Names are not looked up, so that a host is its address. Nobody is kept out for what is in the table, as
+//! in MySQL with skip_name_resolve. Of host_cache_size hosts this is known, of those that came last; 0: of
+//! none.
 
 use crate::error::SqlError;
 use parking_lot::Mutex;
@@ -15,8 +15,6 @@ use std::{
 /// What can go wrong with a client that wants to come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Its host was blocked.
-    Blocked,
     /// It knows no method by which its account proves who it is.
     NoPlugin,
     /// It went, or spoke nonsense, before it had said who it is.
@@ -45,7 +43,6 @@ impl Trouble {
     #[must_use]
     pub fn of(error: &SqlError) -> Trouble {
         match error.code {
-            1129 => Trouble::Blocked,
             1251 => Trouble::NoPlugin,
             1043 | 1156 | 1153 => Trouble::Handshake,
             1045 | 1862 | 3159 => Trouble::Authentication,
@@ -125,15 +122,8 @@ impl Hosts {
         }
         known.put(address, host, size);
     }
-    /// Whether so many handshakes of a host were interrupted in a row.
-    #[must_use]
-    pub fn is_blocked(&self, address: IpAddr, most: u64) -> bool {
-        let known = self.0.lock();
-        let host = known.hosts.get(&address);
-        host.is_some_and(|host| host.in_a_row >= most)
-    }
-    /// TRUNCATE TABLE performance_schema.host_cache: all are let in again. So they are when
-    /// host_cache_size is set, as in MySQL.
+    /// TRUNCATE TABLE performance_schema.host_cache. When host_cache_size is set they are forgotten, too, as in
+    /// MySQL.
     pub fn forget_all(&self) {
         *self.0.lock() = Known::default();
     }
@@ -183,16 +173,16 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_handshakes_in_a_row_block_a_host() {
+    fn interrupted_handshakes_in_a_row_are_counted() {
         let hosts = Hosts::default();
         let note = |trouble| hosts.note(address(1), trouble, 7, 10);
         let handshake = Some(Trouble::Handshake);
         note(handshake);
         note(handshake);
         note(Some(Trouble::Authentication));
-        assert!(!hosts.is_blocked(address(1), 3) && hosts.is_blocked(address(1), 2));
+        assert_eq!(hosts.list().first().map(|(_, host)| host.in_a_row), Some(2));
+        // The row has ended.
         note(None);
-        assert!(!hosts.is_blocked(address(1), 1), "the row has ended");
         note(handshake);
         let known = hosts.list();
         let [(_, host)] = known.as_slice() else {
@@ -207,7 +197,7 @@ mod tests {
             (1, 3, 7)
         );
         hosts.forget_all();
-        assert!(!hosts.is_blocked(address(1), 1));
+        assert!(hosts.list().is_empty());
     }
 
     #[test]

@@ -266,16 +266,17 @@ impl Instance {
     }
     /// Refuses values of variables that depend on more than themselves.
     pub(crate) fn check_value(&self, name: &str, value: &Value) -> Result<(), SqlError> {
-        if name == "mandatory_roles" {
-            self.check_mandatory_roles(value)?;
-        }
-        self.query_logs.check_path(name, value)
+        self.check_mandatory_roles(name, value)?;
+        self.query_logs.check_path(name, value, false)?;
+        self.query_logs.check_switch(name, value)
     }
     /// 1231 for a value of mandatory_roles that is no list of roles, 3880 for roles with SYSTEM_USER:
     /// all accounts would have it.
-    fn check_mandatory_roles(&self, value: &Value) -> Result<(), SqlError> {
+    fn check_mandatory_roles(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let text = match value {
-            Value::Bytes(text) if !text.is_empty() => String::from_utf8_lossy(text),
+            Value::Bytes(text) if name == "mandatory_roles" && !text.is_empty() => {
+                String::from_utf8_lossy(text)
+            }
             _ => return Ok(()),
         };
         let wrong = || SqlError::wrong_value_for_variable("mandatory_roles", &text);
@@ -294,12 +295,30 @@ impl Instance {
     pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
-        self.check_value(variable.name, &value)?;
+        self.check_mandatory_roles(variable.name, &value)?;
+        self.query_logs.check_path(variable.name, &value, true)?;
         self.read_words(variable.name, &value)?;
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
         self.fit_length(variable.name);
         Ok(())
+    }
+    /// At the end of the start: a slow log or a general log whose directory is gone is turned off, as in
+    /// MySQL. What the operator should know.
+    pub fn turn_off_lost_logs(&self) -> Vec<String> {
+        let mut told = Vec::new();
+        for (kind, why) in self.query_logs.without_directory() {
+            let name = kind.switch();
+            if let Ok(variable) = variables::find(name) {
+                self.apply(name, &Value::Int(0));
+                self.globals.set(variable.id, Value::Int(0));
+            }
+            told.push(format!(
+                "{}; {name} is OFF now, until SET GLOBAL {name} = ON, or a restart",
+                why.message
+            ));
+        }
+        told
     }
     /// Gives a variable the value that a settings file asks for: what SET GLOBAL refuses is refused
     /// here, too.

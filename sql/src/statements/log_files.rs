@@ -55,6 +55,15 @@ impl LogKind {
             _ => None,
         }
     }
+    /// The variable that turns it on.
+    #[must_use]
+    pub fn switch(self) -> &'static str {
+        match self {
+            LogKind::Slow => "slow_query_log",
+            LogKind::General => "general_log",
+            LogKind::Audit => "cohort_audit_log",
+        }
+    }
     /// The file of its table's rows.
     fn rows(self) -> &'static str {
         match self {
@@ -209,8 +218,8 @@ impl QueryLogs {
     }
     /// 1231 for what cannot be the file of a log: one that does not end in .log, or a link, could be
     /// any file that the server may write; that of another log is taken; and its directory must be
-    /// there.
-    pub fn check_path(&self, variable: &str, value: &Value) -> Result<(), SqlError> {
+    /// there, but for a server that starts, which does without the log.
+    pub fn check_path(&self, variable: &str, value: &Value, starts: bool) -> Result<(), SqlError> {
         let (Some(own), Value::Bytes(path)) = (LogKind::of_file(variable), value) else {
             return Ok(());
         };
@@ -222,10 +231,45 @@ impl QueryLogs {
         let is_taken = others
             .map(|kind| self.path(kind))
             .any(|other| real(&other) == real(&whole));
-        let parent = whole.parent().filter(|_| ends && !is_link && !is_taken);
-        match parent.is_some_and(|parent| self.shared.env.list(parent).is_ok()) {
+        let can_wait = starts && own != LogKind::Audit;
+        let is_right = ends && !is_link && !is_taken;
+        match is_right && (can_wait || self.directory_of(&whole).is_ok()) {
             true => Ok(()),
             false => Err(SqlError::wrong_value_for_variable(variable, path)),
+        }
+    }
+    /// Why the directory of a file cannot be looked into.
+    fn directory_of(&self, file: &Path) -> io::Result<()> {
+        let directory = file.parent().unwrap_or(Path::new("."));
+        self.shared.env.list(directory).map(|_| ())
+    }
+    /// 29 for the slow log or the general log that is to be written where no directory is.
+    pub fn check_switch(&self, variable: &str, value: &Value) -> Result<(), SqlError> {
+        let mut logs = [LogKind::Slow, LogKind::General].into_iter();
+        let Some(kind) = logs.find(|kind| kind.switch() == variable) else {
+            return Ok(());
+        };
+        if matches!(value, Value::Int(0) | Value::UInt(0)) {
+            return Ok(());
+        }
+        self.check_directory(kind)
+    }
+    /// The slow log and the general log, if they are on and their files have no directory; and the error.
+    pub fn without_directory(&self) -> impl Iterator<Item = (LogKind, SqlError)> {
+        let logs = [LogKind::Slow, LogKind::General].into_iter();
+        let on = logs.filter(|kind| self.is_on(*kind));
+        on.filter_map(|kind| Some((kind, self.check_directory(kind).err()?)))
+    }
+    fn check_directory(&self, kind: LogKind) -> Result<(), SqlError> {
+        let path = self.path(kind);
+        match self.directory_of(&path) {
+            Err(error) if self.to_file.load(Ordering::Relaxed) => {
+                let errno = error.raw_os_error().unwrap_or(0);
+                let why = error.to_string();
+                let why = why.split(" (os error").next().unwrap_or_default();
+                Err(SqlError::log_file_not_found(path.display(), errno, why))
+            }
+            _ => Ok(()),
         }
     }
     /// Whether a log is written.
@@ -391,6 +435,21 @@ fn older(path: &Path) -> PathBuf {
     PathBuf::from(older)
 }
 
+/// Where a log's file goes when it is full: behind the last one that went. None of them is replaced.
+fn next_free(env: &Env, path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let files = env.list(path.parent().unwrap_or(Path::new(".")))?;
+    let numbers = files.iter().filter_map(|file| {
+        let number = file.strip_prefix(&*name)?.strip_prefix('.')?;
+        // So that what a tool has compressed keeps its number.
+        number.split('.').next()?.parse::<u64>().ok()
+    });
+    let number = numbers.max().unwrap_or(0).saturating_add(1);
+    let mut to = path.as_os_str().to_owned();
+    to.push(format!(".{number}"));
+    Ok(PathBuf::from(to))
+}
+
 /// A file that is open.
 struct Open {
     file: File,
@@ -512,7 +571,11 @@ impl Writer {
             let full = bytes_max > 0 && open.file.len()? >= bytes_max;
             if full || open.path != path {
                 if full {
-                    env.rename(&open.path, &older(&open.path))?;
+                    let to = match place {
+                        Place::File => next_free(&env, &open.path)?,
+                        Place::Table => older(&open.path),
+                    };
+                    env.rename(&open.path, &to)?;
                 }
                 *slot = None;
             }

@@ -394,10 +394,6 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "max_binlog_size",
         "bytes after which a new file of the binary log begins",
     ),
-    (
-        "max_connect_errors",
-        "handshakes in a row that a host may interrupt before it is blocked",
-    ),
     ("max_connections", "clients that may be connected at once"),
     (
         "max_digest_length",

@@ -221,7 +221,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("max_allowed_packet", SessionReadOnly, Dynamic(Shown("mysql/src/tests/mod.rs")), UInt { min: 1_024, max: 1_073_741_824 }, "67108864"),
     ("max_binlog_cache_size", Global, Dynamic(Read("sql/src/state/instance.rs")), UInt { min: 4_096, max: 18_446_744_073_709_547_520 }, "1073741824"),
     ("max_binlog_size", Global, Dynamic(Shown("engine/src/log/tests/files.rs")), UInt { min: 4_096, max: 1_073_741_824 }, "1073741824"),
-    ("max_connect_errors", Global, Dynamic(Shown(".ci/clients/guard.py")), UInt { min: 1, max: u64::MAX }, "100"),
+    ("max_connect_errors", Global, Dynamic(Nothing("with skip_name_resolve no host is blocked")), UInt { min: 1, max: u64::MAX }, "100"),
     ("max_connections", Global, Dynamic(Shown(".ci/clients/limits.py")), UInt { min: 1, max: 100_000 }, "151"),
     ("max_delayed_threads", Both, Dynamic(Nothing("there are no delayed inserts")), UInt { min: 0, max: 16_384 }, "20"),
     ("max_digest_length", Global, Pinned, UInt { min: 0, max: 1_048_576 }, "1024"),
