@@ -58,11 +58,11 @@ class Authority:
             builder = builder.add_extension(extension, critical=True)
         return builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, name, days=10):
-        """The files of a certificate for this machine and of its key."""
+    def issue(self, name, days=10, names=None):
+        """The files of a certificate for this machine, or for other names, and of its key."""
         key = rsa.generate_private_key(65537, 2048)
-        names = x509.SubjectAlternativeName([
-            x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+        mine = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        names = x509.SubjectAlternativeName([x509.DNSName(other) for other in names] if names else mine)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         paths = self.directory / f"{name}-cert.pem", self.directory / f"{name}-key.pem"
         paths[0].write_bytes(self.sign(subject, key, days, [names]))
