@@ -30,7 +30,7 @@ mod supervisor;
 pub mod testing;
 mod tls;
 
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use std::process::ExitCode;
 
 /// Does what the command line says.
@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            notice!("{error}");
+            notice!(Notice::Aborting, "{error}");
             ExitCode::FAILURE
         }
     }

@@ -5,13 +5,10 @@
 //! else's. Nor can they fill the disk: of a minute so many lines are written, and then how many were
 //! left out.
 
-use cohort_process::notice;
-use cohort_sql::Instance;
+use cohort_process::{Notice, notice};
+use cohort_sql::error_log;
 use parking_lot::Mutex;
-use std::{
-    fmt::Write,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// For so long lines are counted.
 const SPAN: Duration = Duration::from_secs(60);
@@ -29,26 +26,16 @@ struct Span {
 #[derive(Default)]
 pub struct Refusals(Mutex<Option<Span>>);
 
-/// log_error_verbosity: from which on a line is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// A warning.
-    Warning = 2,
-    /// A note.
-    Note = 3,
-}
-
 impl Refusals {
     /// Writes a line, unless the log is not to have such lines, or has had enough of them.
-    pub fn say(&self, instance: &Instance, level: Level, text: &str) {
-        let values = instance.globals.values();
-        if values.number("log_error_verbosity") < level as u64 {
+    pub fn say(&self, notice: Notice, text: &str) {
+        if !error_log::wants(notice) {
             return;
         }
         let (may, left_out) = self.count(Instant::now());
         tell_left_out(left_out);
         if may {
-            notice!("{}", escaped(text));
+            notice!(notice, "{}", shortened(text));
         }
     }
 
@@ -89,7 +76,10 @@ impl Refusals {
 
 fn tell_left_out(count: u64) {
     if count > 0 {
-        notice!("{count} more lines about clients that were not let in were left out");
+        notice!(
+            Notice::LinesLeftOut,
+            "{count} more lines about clients that were not let in were left out"
+        );
     }
 }
 
@@ -99,20 +89,11 @@ pub fn with_name_quoted(message: &str, user: &str) -> String {
     message.replacen(&format!("'{user}'"), &format!("'{quoted}'"), 1)
 }
 
-/// A text of one line, with no control characters and none that turns the direction of others.
-fn escaped(text: &str) -> String {
-    const CHARS_MAX: usize = 1024;
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars().take(CHARS_MAX) {
-        let turns = ('\u{2028}'..='\u{202e}').contains(&character)
-            || ('\u{2066}'..='\u{2069}').contains(&character);
-        match character.is_control() || turns {
-            // Writing to a string cannot fail.
-            true => drop(write!(line, "{}", character.escape_default())),
-            false => line.push(character),
-        }
-    }
-    line
+/// What is long is the client's doing.
+fn shortened(text: &str) -> &str {
+    const BYTES_MAX: usize = 1024;
+    text.get(..text.floor_char_boundary(BYTES_MAX))
+        .unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -123,20 +104,13 @@ mod tests {
     fn a_name_stays_in_its_quotes_and_in_its_line() {
         let user = "x'@'10.0.0.1'\n2026-01-01T00:00:00Z cohort: all is well\\";
         let message = format!("Access denied for user '{user}'@'10.9.9.9'");
-        let line = escaped(&with_name_quoted(&message, user));
+        let line = with_name_quoted(&message, user);
         assert_eq!(
             line,
-            "Access denied for user 'x\\'@\\'10.0.0.1\\'\\n2026-01-01T00:00:00Z cohort: all is \
+            "Access denied for user 'x\\'@\\'10.0.0.1\\'\n2026-01-01T00:00:00Z cohort: all is \
              well\\\\'@'10.9.9.9'"
         );
-        assert_eq!(
-            escaped("a\u{202e}\u{85}\0b")
-                .chars()
-                .filter(|c| c.is_control())
-                .count(),
-            0
-        );
-        assert_eq!(escaped(&"x".repeat(100_000)).len(), 1024);
+        assert_eq!(shortened(&"ü".repeat(100_000)).len(), 1024);
     }
 
     #[test]

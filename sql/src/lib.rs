@@ -11,6 +11,7 @@ mod ddl;
 mod defaults;
 mod digest;
 mod error;
+pub mod error_log;
 mod exec;
 mod expr;
 mod expr_text;

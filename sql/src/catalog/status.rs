@@ -1,5 +1,6 @@
 //! All status values: what sessions counted, and what the engine tells about itself.
 
+use super::error_log;
 use crate::{
     state::{Encryption, Group, Pool, State, Tls},
     status::{COUNTERS, Counter},
@@ -65,6 +66,7 @@ fn status(session: &State, counted: impl Fn(Counter) -> u64) -> Vec<(String, Str
         ("Innodb_page_size", default_number("innodb_page_size")),
     ]);
     values.extend(instance.door.status());
+    values.extend(error_log::status());
     let stats = instance.engine.stats();
     engine(&stats, &mut values);
     waits_for_replicas(&stats.semi_sync, &mut values);

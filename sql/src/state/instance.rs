@@ -8,6 +8,7 @@ use crate::{
     advice::{Advice, Subject},
     command,
     error::SqlError,
+    error_log,
     lexer::Mode,
     password_policy::{self, DICTIONARY_BYTES_MAX, Dictionary},
     plan::PlanCache,
@@ -269,6 +270,13 @@ impl Instance {
         if name == "mandatory_roles" {
             self.check_mandatory_roles(value)?;
         }
+        if !error_log::can_be(name, value) {
+            let text = match value {
+                Value::Bytes(text) => String::from_utf8_lossy(text),
+                _ => "NULL".into(),
+            };
+            return Err(SqlError::wrong_value_for_variable(name, &text));
+        }
         self.query_logs.check_path(name, value)
     }
     /// 1231 for a value of mandatory_roles that is no list of roles, 3880 for roles with SYSTEM_USER:
@@ -417,6 +425,7 @@ impl Instance {
     }
     /// Hands the engine's variables to it.
     fn apply(&self, name: &str, value: &Value) {
+        error_log::set(name, value);
         self.query_logs.set(name, value);
         self.audit.set(name, value);
         let value = match *value {
