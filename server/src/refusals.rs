@@ -22,9 +22,9 @@ struct Span {
     left_out: u64,
 }
 
-/// See the module.
+/// See the module. Each kind of line has its own spans: a flood of one hides no other.
 #[derive(Default)]
-pub struct Refusals(Mutex<Option<Span>>);
+pub struct Refusals(Mutex<Vec<(Notice, Span)>>);
 
 impl Refusals {
     /// Writes a line, unless the log is not to have such lines, or has had enough of them.
@@ -32,54 +32,64 @@ impl Refusals {
         if !error_log::wants(notice) {
             return;
         }
-        let (may, left_out) = self.count(Instant::now());
-        tell_left_out(left_out);
-        if may {
+        let now = Instant::now();
+        self.end_spans(now);
+        if self.count(notice, now) {
             notice!(notice, "{}", shortened(text));
         }
     }
 
-    /// Called now and then: says what was left out of a span that is over.
+    /// Called now and then: says what was left out of spans that are over.
     pub fn look(&self) {
-        let over = {
-            let mut span = self.0.lock();
-            let is_over = |span: &Span| span.begun.elapsed() >= SPAN;
-            match span.as_ref().is_some_and(is_over) {
-                true => span.take(),
-                false => None,
-            }
-        };
-        tell_left_out(over.map_or(0, |span| span.left_out));
+        self.end_spans(Instant::now());
     }
 
-    /// Counts a line: whether it may be written, and how many were left out of a span before.
-    fn count(&self, now: Instant) -> (bool, u64) {
-        let mut span = self.0.lock();
-        let is_over = |span: &Span| now.saturating_duration_since(span.begun) >= SPAN;
-        let left_out = match span.as_ref().is_some_and(is_over) {
-            true => span.take().map_or(0, |span| span.left_out),
-            false => 0,
-        };
-        let span = span.get_or_insert(Span {
-            begun: now,
-            written: 0,
-            left_out: 0,
+    /// The server ends: no span will be over.
+    pub fn finish(&self) {
+        self.end_spans(Instant::now() + SPAN);
+    }
+
+    fn end_spans(&self, now: Instant) {
+        for (notice, count) in self.take_ended(now) {
+            notice!(
+                Notice::LinesLeftOut,
+                "{count} more lines ({notice}) about clients that were not let in were left out"
+            );
+        }
+    }
+
+    /// Forgets the spans that are over, and tells how many lines of which kind they left out.
+    fn take_ended(&self, now: Instant) -> Vec<(Notice, u64)> {
+        let mut spans = self.0.lock();
+        let is_over =
+            |(_, span): &mut (Notice, Span)| now.saturating_duration_since(span.begun) >= SPAN;
+        let ended = spans.extract_if(.., is_over);
+        let left_out = ended.map(|(notice, span)| (notice, span.left_out));
+        left_out.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Counts a line: whether it may be written.
+    fn count(&self, notice: Notice, now: Instant) -> bool {
+        let mut spans = self.0.lock();
+        let at = spans.iter().position(|(of, _)| *of == notice);
+        let at = at.unwrap_or_else(|| {
+            let span = Span {
+                begun: now,
+                written: 0,
+                left_out: 0,
+            };
+            spans.push((notice, span));
+            spans.len() - 1
         });
+        let Some((_, span)) = spans.get_mut(at) else {
+            return false;
+        };
         let may = span.written < LINES_MAX;
         match may {
             true => span.written += 1,
             false => span.left_out += 1,
         }
-        (may, left_out)
-    }
-}
-
-fn tell_left_out(count: u64) {
-    if count > 0 {
-        notice!(
-            Notice::LinesLeftOut,
-            "{count} more lines about clients that were not let in were left out"
-        );
+        may
     }
 }
 
@@ -117,9 +127,12 @@ mod tests {
     fn a_flood_writes_so_many_lines_and_how_many_are_missing() {
         let refusals = Refusals::default();
         let now = Instant::now();
-        let written = (0..1000).filter(|_| refusals.count(now).0).count();
+        let (many, other) = (Notice::LoginRefused, Notice::FirstStatementFailed);
+        let written = (0..1000).filter(|_| refusals.count(many, now)).count();
         assert_eq!(written, LINES_MAX as usize);
-        assert_eq!(refusals.count(now + SPAN), (true, 900));
-        assert_eq!(refusals.count(now + SPAN), (true, 0));
+        assert!(refusals.count(other, now));
+        assert_eq!(refusals.take_ended(now + SPAN), [(many, 900)]);
+        assert_eq!(refusals.take_ended(now + SPAN), []);
+        assert!(refusals.count(many, now + SPAN));
     }
 }

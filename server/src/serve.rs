@@ -524,6 +524,7 @@ fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
         }
         connections.drain(DRAIN_AFTER_KILL);
     }
+    database.refusals.finish();
     database.instance.query_logs.settle();
 }
 
