@@ -187,10 +187,10 @@ def check_clients(server):
     ask(root, "SET SESSION cte_max_recursion_depth = 1000000")
     ask(root, "CREATE TABLE w.long_rows (id INT PRIMARY KEY, a VARCHAR(200), b VARCHAR(400))")
     ask(root, "INSERT INTO w.long_rows WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n "
-        "WHERE i < 100000) SELECT i, REPEAT(MD5(i), 4), REPEAT('some text ', 28) FROM n")
+        "WHERE i < 20000) SELECT i, REPEAT(MD5(i), 4), REPEAT('some text ', 28) FROM n")
     rows = ask(root, "SELECT * FROM w.long_rows ORDER BY id")
     lines = "".join(f"{row[0]}\t{row[1]}\t{row[2]}\n" for row in rows).encode()
-    assert len(lines) > 40_000_000
+    assert len(lines) > 8_000_000
     text = "".join(hashlib.md5(str(i).encode()).hexdigest() for i in range(625_000))
     assert len(text) == 20_000_000
     digest = hashlib.md5(text.encode()).hexdigest()
@@ -237,7 +237,7 @@ def check_log(server):
         words = command("mysqlbinlog", server, ["-R", "--base64-output=DECODE-ROWS", "-v",
                                                 f"--compression-algorithms={algorithm}", first])
         out = run(words, "")
-        assert len(out) > 30_000_000 and b"long_rows" in out, len(out)
+        assert len(out) > 6_000_000 and b"long_rows" in out, len(out)
         told.add(hashlib.md5(b"\n".join(line for line in out.split(b"\n")
                                         if b"pseudo_thread_id" not in line)).hexdigest())
     assert len(told) == 1, told
@@ -576,6 +576,8 @@ def check_proxy(server):
     for bad in ("'10.0.0.0/33'", "'*,::1'", "'proxy.example'", "'::1/129'"):
         refused(1231, ask, root, f"SET GLOBAL {variable} = {bad}")
     refused(1229, ask, root, f"SET SESSION {variable} = '*'")
+    # Nobody waits after wrong logins: there are many here.
+    ask(root, "SET GLOBAL connection_control_failed_connections_threshold = 0")
     for account in ("far@'10.1.2.3'", "far@'fd00::7'", "local@localhost", "loop@'127.0.0.1'"):
         ask(root, f"CREATE USER {account}")
     v4 = bytes([10, 1, 2, 3, 10, 9, 9, 9]) + struct.pack(">HH", 12345, 3306)
@@ -643,6 +645,7 @@ def check_proxy(server):
     assert client.value("SELECT CURRENT_USER()") == "far@10.1.2.3"
     client.close()
     ask(root, "SET GLOBAL connect_timeout = DEFAULT")
+    ask(root, "SET GLOBAL connection_control_failed_connections_threshold = DEFAULT")
     ask(root, f"SET GLOBAL {variable} = DEFAULT")
     ask(root, "DROP USER far@'10.1.2.3', far@'fd00::7', local@localhost, loop@'127.0.0.1'")
     root.close()

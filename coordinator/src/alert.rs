@@ -14,7 +14,7 @@ use super::{
     decide::Transaction,
     model::{Micros, SECOND},
 };
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -62,7 +62,7 @@ impl Coordinator {
         if transaction.global.dead_since.is_some() {
             let (gid, now) = (&transaction.global.gid, self.now());
             if let Some(said) = self.obituaries.tell(gid, &shortened(&why), now) {
-                notice!("coordinator: {said}");
+                notice!(Notice::DeadLetter, "{said}");
             }
         }
         let Some(alerts) = &self.alerts else {
@@ -134,7 +134,7 @@ impl Alerting {
                 Err(_) => "fail",
             });
             if let (Err(why), true) = (&sent, was_heard) {
-                notice!("coordinator: nobody takes alerts: {why}");
+                notice!(Notice::NoAlerts, "nobody takes alerts: {why}");
             }
             was_heard = sent.is_ok();
             self.caller.tidy();

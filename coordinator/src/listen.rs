@@ -1,6 +1,6 @@
 //! Ports: connections come in, with TLS if there is a certificate.
 
-use cohort_process::{limits, notice};
+use cohort_process::{Notice, limits, notice};
 use hyper_util::rt::TokioIo;
 use std::{
     collections::VecDeque,
@@ -188,7 +188,10 @@ pub async fn accept<F>(
                 }
             }
             Err(error) => {
-                notice!("{whose}: accepting a connection: {error}");
+                notice!(
+                    Notice::AcceptFailed,
+                    "{whose}: accepting a connection: {error}"
+                );
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }

@@ -12,7 +12,7 @@ use super::{
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
 };
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use cohort_sql::SqlError;
 use futures_util::{FutureExt, future::BoxFuture};
 use std::{panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
@@ -108,7 +108,7 @@ impl Outside for Coordinator {
     /// Says so of the first only, since what keeps one from its rows keeps others, too.
     fn not_driven(&self, gid: &str, error: SqlError) {
         if !self.in_trouble.swap(true, Ordering::Relaxed) {
-            notice!("coordinator: {gid}: {}", error.message);
+            notice!(Notice::StoreFailed, "{gid}: {}", error.message);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{Coordinator, lease};
 use cohort_coordinator_core::{outside::Due, peers::Peers};
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use std::{
     sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
@@ -49,10 +49,13 @@ impl Coordinator {
             let is_cut_off = self.is_cut_off();
             match (was_cut_off, is_cut_off) {
                 (false, true) => {
-                    notice!("coordinator: cut off from the store: nothing new is begun");
+                    notice!(
+                        Notice::StoreFailed,
+                        "cut off from the store: nothing new is begun"
+                    );
                     self.leases.kick_all();
                 }
-                (true, false) => notice!("coordinator: the store is back"),
+                (true, false) => notice!(Notice::StoreBack, "the store is back"),
                 _ => {}
             }
             was_cut_off = is_cut_off;
@@ -88,7 +91,10 @@ impl Coordinator {
         let dead = self.peers().look(me, &seen);
         if !dead.is_empty() {
             let numbers: Vec<u64> = dead.iter().map(|seen| seen.id).collect();
-            notice!("coordinator: declares dead {numbers:?}, whose beats stand still");
+            notice!(
+                Notice::CoordinatorDead,
+                "declares dead {numbers:?}, whose beats stand still"
+            );
             self.store.bury(dead).await?;
         }
         Ok(())
@@ -96,7 +102,7 @@ impl Coordinator {
 
     fn note_outage(&self, why: &str) {
         if !self.in_trouble.swap(true, Ordering::Relaxed) {
-            notice!("coordinator: {why}");
+            notice!(Notice::StoreFailed, "{why}");
         }
     }
 

@@ -5,7 +5,7 @@
 //! unfinished transactions begins at once and needs little memory.
 
 use super::{Coordinator, drive, model::Micros};
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -23,7 +23,7 @@ impl Coordinator {
         let permits = Arc::new(Semaphore::new(DRIVEN_MAX));
         while !self.is_stopping() {
             if let Err(error) = self.walk(&permits).await {
-                notice!("coordinator: looking for work: {}", error.message);
+                notice!(Notice::StoreFailed, "looking for work: {}", error.message);
             }
             self.caller.tidy();
             let mut pause = self.options.tick;
@@ -75,7 +75,11 @@ impl Coordinator {
                 && !self.is_halted()
                 && let Err(error) = self.remove_before(until).await
             {
-                notice!("coordinator: removing what has ended: {}", error.message);
+                notice!(
+                    Notice::StoreFailed,
+                    "removing what has ended: {}",
+                    error.message
+                );
             }
             tokio::time::sleep(self.options.tick * 60).await;
         }

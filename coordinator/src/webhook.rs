@@ -12,7 +12,7 @@ use super::{
     model::{Micros, SECOND},
     store::Pending,
 };
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use futures_util::stream::{self, StreamExt};
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -41,7 +41,7 @@ impl Coordinator {
                 Ok(AT_ONCE) => continue,
                 Ok(_) => {}
                 Err(error) if self.in_trouble.swap(true, Ordering::Relaxed) => drop(error),
-                Err(error) => notice!("coordinator: telling of ends: {}", error.message),
+                Err(error) => notice!(Notice::StoreFailed, "telling of ends: {}", error.message),
             }
             tokio::time::sleep(self.options.tick).await;
         }
@@ -74,7 +74,10 @@ impl Coordinator {
         if next_try.is_none() {
             self.metrics.end_webhook("given_up");
             let gid = &pending.gid;
-            notice!("coordinator: {gid}: its end_webhook is given up: {why}");
+            notice!(
+                Notice::WebhookGivenUp,
+                "{gid}: its end_webhook is given up: {why}"
+            );
         }
         let store = &self.store;
         store

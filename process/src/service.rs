@@ -6,7 +6,7 @@
 //! over the process starts it again. Going on without accepting, or without waking silent clients,
 //! would look like a server that serves.
 
-use crate::notice;
+use crate::{Notice, notice};
 use futures_util::FutureExt;
 use std::{
     io,
@@ -36,7 +36,10 @@ fn start_with(
     let guarded = move || {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
             let why = reason(&*panic);
-            notice!("the thread {name} has failed {lost}: the server ends here ({why})");
+            notice!(
+                Notice::ThreadLost,
+                "the thread {name} has failed {lost}: the server ends here ({why})"
+            );
             end(&why);
         }
     };
@@ -53,7 +56,10 @@ pub async fn persist<F: Future<Output = ()>>(
     const MOMENT: Duration = Duration::from_secs(1);
     while let Err(panic) = AssertUnwindSafe(work()).catch_unwind().await {
         let why = reason(&*panic);
-        notice!("{who}: {what} has failed and begins again ({why})");
+        notice!(
+            Notice::TaskFailed,
+            "{who}: {what} has failed and begins again ({why})"
+        );
         tokio::time::sleep(MOMENT).await;
     }
 }

@@ -9,7 +9,7 @@ use cohort_engine::{
     env::Env,
     txn::{Engine, EngineOptions, Owner, Unattended},
 };
-use cohort_process::notice;
+use cohort_process::{notice, progress};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -40,7 +40,7 @@ pub fn run(check: &Check) -> Result<(), String> {
     let directory = &check.directory;
     expect_data(directory)?;
     let env = Env::real().read_only();
-    env.on_notice(|line| notice!("{line}"));
+    env.on_notice(|notice, line| notice!(notice, "{line}"));
     let engine = serve::open_engine(&env, EngineOptions::default(), directory)?;
     let dictionary = engine.dictionary();
     let tables = dictionary
@@ -55,7 +55,7 @@ pub fn run(check: &Check) -> Result<(), String> {
         let mut pause = || {
             if told.elapsed() > PROGRESS {
                 told = Instant::now();
-                notice!("table {} of {}: {name}", number + 1, tables.len());
+                progress!("table {} of {}: {name}", number + 1, tables.len());
             }
         };
         let report = engine

@@ -2,7 +2,7 @@
 
 use crate::check::expect_data;
 use cohort_engine::{env::Env, txn};
-use cohort_process::notice;
+use cohort_process::{notice, progress};
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -33,12 +33,12 @@ pub fn run(compact: &Compact) -> Result<(), String> {
     let directory = &compact.directory;
     expect_data(directory)?;
     let env = Env::real();
-    env.on_notice(|line| notice!("{line}"));
+    env.on_notice(|notice, line| notice!(notice, "{line}"));
     let mut told = Instant::now();
     let done = txn::compact(&env, directory, &mut |trees, of| {
         if told.elapsed() > PROGRESS {
             told = Instant::now();
-            notice!("{trees} of {of} tables and indexes");
+            progress!("{trees} of {of} tables and indexes");
         }
     });
     let done = done.map_err(|error| {

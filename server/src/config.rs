@@ -57,6 +57,10 @@ settings! {
     /// Data directory, made if it does not exist [default: ./data]
     #[arg(value_name = "PATH")]
     datadir: PathBuf;
+    /// File of the error log, within the data directory unless it is absolute [default: standard
+    /// error]
+    #[arg(value_name = "FILE")]
+    log_error: PathBuf;
     /// Connections at once [default: 151]
     max_connections: u32;
     /// Address of a port for administrators, who never queue [default: no such port]

@@ -2,7 +2,7 @@
 
 use crate::{config::Settings, connections};
 use cohort_coordinator as coordinator;
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use cohort_sql::Instance;
 use std::{
     io,
@@ -37,13 +37,19 @@ pub fn start(
                 "coordinator: {why}; until then it starts with --coordinator off"
             ));
         }
-        notice!("no coordinator of global transactions: {why}");
+        notice!(
+            Notice::NoCoordinator,
+            "no coordinator of global transactions: {why}"
+        );
         return Ok(None);
     }
     let (http, grpc) = match ports(settings) {
         Ok(ports) => ports,
         Err(why) if settings.coordinator.is_none() && place.is_none() => {
-            notice!("no coordinator of global transactions: {why}");
+            notice!(
+                Notice::NoCoordinator,
+                "no coordinator of global transactions: {why}"
+            );
             return Ok(None);
         }
         Err(why) => return Err(why),
@@ -68,7 +74,10 @@ pub fn start(
         ));
     }
     if !is_loopback && scheme == "http" {
-        notice!("the coordinator's token travels unencrypted: --coordinator-ssl-cert helps");
+        notice!(
+            Notice::TokenInClear,
+            "the coordinator's token travels unencrypted: --coordinator-ssl-cert helps"
+        );
     }
     let hosts = settings.coordinator_branch_hosts.as_deref().unwrap_or("");
     let branch_hosts = coordinator::Guard::parse(hosts, is_loopback)
@@ -86,11 +95,13 @@ pub fn start(
     if let Some(place) = &place {
         let hosts = place.hosts.join(", ");
         notice!(
+            Notice::CoordinatorReady,
             "the coordinator's state is in the schema {} on {hosts}",
             place.schema
         );
     }
     notice!(
+        Notice::CoordinatorReady,
         "coordinating global transactions on {scheme}://{http}/api/dtmsvr and, for gRPC, {grpc}"
     );
     Ok(Some(running))
@@ -102,7 +113,7 @@ fn collector(settings: &Settings) -> Result<Option<coordinator::Collector>, Stri
     let endpoint = settings.coordinator_otlp_endpoint.as_deref();
     match coordinator::Collector::find(endpoint, |name| std::env::var(name).ok()) {
         Err(why) if endpoint.is_none() => {
-            notice!("no spans are sent: {why}");
+            notice!(Notice::NoSpans, "no spans are sent: {why}");
             Ok(None)
         }
         found => found,

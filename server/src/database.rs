@@ -1,7 +1,8 @@
 //! The database behind the wire protocol: `cohort_sql`'s instance and sessions.
 
-use crate::refusals::{Level, Refusals, with_name_quoted};
+use crate::refusals::{Refusals, with_name_quoted};
 use cohort_mysql::{Account, Arrival, Backend, Peer};
+use cohort_process::Notice;
 use cohort_scheduler::{
     Class, Scheduler, Seat,
     waits::{Wait, Waits},
@@ -120,18 +121,18 @@ impl Backend for Database {
             true => told,
             false => format!("{told}: {why}"),
         };
-        self.refusals.say(&self.instance, Level::Note, &told);
+        self.refusals.say(Notice::LoginRefused, &told);
     }
     fn note_interruption(&self, peer: &Peer, why: &str) {
         self.instance.handshake_interrupted(ip(peer));
         let who = peer.host();
         let told = format!("A client of '{who}' has not said who it is: {why}");
-        self.refusals.say(&self.instance, Level::Note, &told);
+        self.refusals.say(Notice::ClientLost, &told);
     }
     fn note_first_failure(&self, peer: &Peer, told: &SqlError, why: &SqlError) {
         self.instance.not_begun(ip(peer), told);
         let told = format!("{} ({}: {})", told.message, why.code, why.message);
-        self.refusals.say(&self.instance, Level::Warning, &told);
+        self.refusals.say(Notice::FirstStatementFailed, &told);
     }
     fn note_abort(&self) {
         self.instance.door.client_aborted();

@@ -31,7 +31,7 @@ mod supervisor;
 pub mod testing;
 mod tls;
 
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use std::process::ExitCode;
 
 /// Does what the command line says.
@@ -40,7 +40,7 @@ pub fn main() -> ExitCode {
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            notice!("{error}");
+            notice!(Notice::Aborting, "{error}");
             ExitCode::FAILURE
         }
     }

@@ -5,13 +5,10 @@
 //! else's. Nor can they fill the disk: of a minute so many lines are written, and then how many were
 //! left out.
 
-use cohort_process::notice;
-use cohort_sql::Instance;
+use cohort_process::{Notice, notice};
+use cohort_sql::error_log;
 use parking_lot::Mutex;
-use std::{
-    fmt::Write,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// For so long lines are counted.
 const SPAN: Duration = Duration::from_secs(60);
@@ -25,71 +22,74 @@ struct Span {
     left_out: u64,
 }
 
-/// See the module.
+/// See the module. Each kind of line has its own spans: a flood of one hides no other.
 #[derive(Default)]
-pub struct Refusals(Mutex<Option<Span>>);
-
-/// log_error_verbosity: from which on a line is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// A warning.
-    Warning = 2,
-    /// A note.
-    Note = 3,
-}
+pub struct Refusals(Mutex<Vec<(Notice, Span)>>);
 
 impl Refusals {
     /// Writes a line, unless the log is not to have such lines, or has had enough of them.
-    pub fn say(&self, instance: &Instance, level: Level, text: &str) {
-        let values = instance.globals.values();
-        if values.number("log_error_verbosity") < level as u64 {
+    pub fn say(&self, notice: Notice, text: &str) {
+        if !error_log::wants(notice) {
             return;
         }
-        let (may, left_out) = self.count(Instant::now());
-        tell_left_out(left_out);
-        if may {
-            notice!("{}", escaped(text));
+        let now = Instant::now();
+        self.end_spans(now);
+        if self.count(notice, now) {
+            notice!(notice, "{}", shortened(text));
         }
     }
 
-    /// Called now and then: says what was left out of a span that is over.
+    /// Called now and then: says what was left out of spans that are over.
     pub fn look(&self) {
-        let over = {
-            let mut span = self.0.lock();
-            let is_over = |span: &Span| span.begun.elapsed() >= SPAN;
-            match span.as_ref().is_some_and(is_over) {
-                true => span.take(),
-                false => None,
-            }
-        };
-        tell_left_out(over.map_or(0, |span| span.left_out));
+        self.end_spans(Instant::now());
     }
 
-    /// Counts a line: whether it may be written, and how many were left out of a span before.
-    fn count(&self, now: Instant) -> (bool, u64) {
-        let mut span = self.0.lock();
-        let is_over = |span: &Span| now.saturating_duration_since(span.begun) >= SPAN;
-        let left_out = match span.as_ref().is_some_and(is_over) {
-            true => span.take().map_or(0, |span| span.left_out),
-            false => 0,
-        };
-        let span = span.get_or_insert(Span {
-            begun: now,
-            written: 0,
-            left_out: 0,
+    /// The server ends: no span will be over.
+    pub fn finish(&self) {
+        self.end_spans(Instant::now() + SPAN);
+    }
+
+    fn end_spans(&self, now: Instant) {
+        for (notice, count) in self.take_ended(now) {
+            notice!(
+                Notice::LinesLeftOut,
+                "{count} more lines ({notice}) about clients that were not let in were left out"
+            );
+        }
+    }
+
+    /// Forgets the spans that are over, and tells how many lines of which kind they left out.
+    fn take_ended(&self, now: Instant) -> Vec<(Notice, u64)> {
+        let mut spans = self.0.lock();
+        let is_over =
+            |(_, span): &mut (Notice, Span)| now.saturating_duration_since(span.begun) >= SPAN;
+        let ended = spans.extract_if(.., is_over);
+        let left_out = ended.map(|(notice, span)| (notice, span.left_out));
+        left_out.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Counts a line: whether it may be written.
+    fn count(&self, notice: Notice, now: Instant) -> bool {
+        let mut spans = self.0.lock();
+        let at = spans.iter().position(|(of, _)| *of == notice);
+        let at = at.unwrap_or_else(|| {
+            let span = Span {
+                begun: now,
+                written: 0,
+                left_out: 0,
+            };
+            spans.push((notice, span));
+            spans.len() - 1
         });
+        let Some((_, span)) = spans.get_mut(at) else {
+            return false;
+        };
         let may = span.written < LINES_MAX;
         match may {
             true => span.written += 1,
             false => span.left_out += 1,
         }
-        (may, left_out)
-    }
-}
-
-fn tell_left_out(count: u64) {
-    if count > 0 {
-        notice!("{count} more lines about clients that were not let in were left out");
+        may
     }
 }
 
@@ -99,20 +99,11 @@ pub fn with_name_quoted(message: &str, user: &str) -> String {
     message.replacen(&format!("'{user}'"), &format!("'{quoted}'"), 1)
 }
 
-/// A text of one line, with no control characters and none that turns the direction of others.
-fn escaped(text: &str) -> String {
-    const CHARS_MAX: usize = 1024;
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars().take(CHARS_MAX) {
-        let turns = ('\u{2028}'..='\u{202e}').contains(&character)
-            || ('\u{2066}'..='\u{2069}').contains(&character);
-        match character.is_control() || turns {
-            // Writing to a string cannot fail.
-            true => drop(write!(line, "{}", character.escape_default())),
-            false => line.push(character),
-        }
-    }
-    line
+/// What is long is the client's doing.
+fn shortened(text: &str) -> &str {
+    const BYTES_MAX: usize = 1024;
+    text.get(..text.floor_char_boundary(BYTES_MAX))
+        .unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -123,29 +114,25 @@ mod tests {
     fn a_name_stays_in_its_quotes_and_in_its_line() {
         let user = "x'@'10.0.0.1'\n2026-01-01T00:00:00Z cohort: all is well\\";
         let message = format!("Access denied for user '{user}'@'10.9.9.9'");
-        let line = escaped(&with_name_quoted(&message, user));
+        let line = with_name_quoted(&message, user);
         assert_eq!(
             line,
-            "Access denied for user 'x\\'@\\'10.0.0.1\\'\\n2026-01-01T00:00:00Z cohort: all is \
+            "Access denied for user 'x\\'@\\'10.0.0.1\\'\n2026-01-01T00:00:00Z cohort: all is \
              well\\\\'@'10.9.9.9'"
         );
-        assert_eq!(
-            escaped("a\u{202e}\u{85}\0b")
-                .chars()
-                .filter(|c| c.is_control())
-                .count(),
-            0
-        );
-        assert_eq!(escaped(&"x".repeat(100_000)).len(), 1024);
+        assert_eq!(shortened(&"ü".repeat(100_000)).len(), 1024);
     }
 
     #[test]
     fn a_flood_writes_so_many_lines_and_how_many_are_missing() {
         let refusals = Refusals::default();
         let now = Instant::now();
-        let written = (0..1000).filter(|_| refusals.count(now).0).count();
+        let (many, other) = (Notice::LoginRefused, Notice::FirstStatementFailed);
+        let written = (0..1000).filter(|_| refusals.count(many, now)).count();
         assert_eq!(written, LINES_MAX as usize);
-        assert_eq!(refusals.count(now + SPAN), (true, 900));
-        assert_eq!(refusals.count(now + SPAN), (true, 0));
+        assert!(refusals.count(other, now));
+        assert_eq!(refusals.take_ended(now + SPAN), [(many, 900)]);
+        assert_eq!(refusals.take_ended(now + SPAN), []);
+        assert!(refusals.count(many, now + SPAN));
     }
 }

@@ -3,7 +3,7 @@
 //! how often, in seconds. It is slow on purpose: statements go first.
 
 use cohort_engine::txn::{Engine, Owner, Unattended};
-use cohort_process::{notice, service};
+use cohort_process::{Notice, notice, service};
 use cohort_sql::Instance;
 use std::{
     io,
@@ -63,10 +63,18 @@ fn scrub(engine: &Engine, instance: &Weak<Instance>) {
             rows += report.rows;
             damaged += usize::from(!report.problems.is_empty());
             for problem in &report.problems {
-                notice!("scrub: {}.{}: {problem}", table.database, table.name);
+                notice!(
+                    Notice::Damage,
+                    "scrub: {}.{}: {problem}",
+                    table.database,
+                    table.name
+                );
             }
         }
     }
     let took = begun.elapsed();
-    notice!("scrub: {tables} tables with {rows} rows in {took:.1?}, {damaged} of them damaged");
+    notice!(
+        Notice::Scrubbed,
+        "scrub: {tables} tables with {rows} rows in {took:.1?}, {damaged} of them damaged"
+    );
 }

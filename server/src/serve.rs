@@ -15,10 +15,10 @@ use cohort_engine::{
     types::Value,
 };
 use cohort_mysql::{auth::Verified, connection::Shared, rsa::Key, tls::Tls};
-use cohort_process::{limits, notice, service};
+use cohort_process::{Notice, limits, notice, service};
 use cohort_scheduler::{Rules, Scheduler, waits::Waits};
 use cohort_sql::{
-    Instance,
+    Instance, error_log,
     variables::{self, Kind, default_number},
 };
 use signal_hook::{
@@ -59,11 +59,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     // A port that is taken shall not cost a recovery; it is bound for good when all is ready.
     drop(bind(address, port)?);
 
-    let directory = settings
-        .datadir
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("./data"));
-    make_directory(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let directory = data_directory(settings)?;
     let engine = Arc::new(open(settings, &directory)?);
     let database = database(settings, &engine, &directory)?;
     let tcp = bind(address, port)?;
@@ -76,6 +72,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     );
     if max > *limits::CLIENTS {
         notice!(
+            Notice::MaxConnections,
             "max_connections is {max}, but the limit of open files (ulimit -n) lets {} in",
             *limits::CLIENTS
         );
@@ -111,6 +108,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
         replica.resume();
     }
     notice!(
+        Notice::Ready,
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
         socket.display(),
         where_tcp.ip(),
@@ -157,6 +155,46 @@ pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
         .create(path)
 }
 
+/// The data directory, which is made if it is not there. The error log may be in it, and is opened.
+fn data_directory(settings: &Settings) -> Result<PathBuf, String> {
+    let directory = settings
+        .datadir
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("./data"));
+    make_directory(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    open_log(settings, &directory)?;
+    Ok(directory)
+}
+
+/// Opens the error log, which obeys its settings from its first line on.
+fn open_log(settings: &Settings, directory: &Path) -> Result<(), String> {
+    let names = settings
+        .variables
+        .keys()
+        .filter(|name| name.starts_with("log_error_"));
+    for name in names {
+        // What is wrong is said when all variables are set.
+        let set = settings.variables.get(name).cloned();
+        let set = set.and_then(|value| toml_value(name, value).ok());
+        let variable = variables::find(name).ok();
+        let converted = set
+            .zip(variable)
+            .and_then(|(value, it)| it.convert(&value).ok());
+        if let Some((value, _)) = converted {
+            error_log::set(name, &value);
+        }
+    }
+    let path = settings
+        .log_error
+        .as_deref()
+        .filter(|path| *path != Path::new("stderr"));
+    let path = path.map(|path| directory.join(path));
+    error_log::open(path.as_deref()).map_err(|error| {
+        let path = path.unwrap_or_default();
+        format!("log-error {}: {error}", path.display())
+    })
+}
+
 fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
     let defaults = EngineOptions::default();
     let options = EngineOptions {
@@ -174,12 +212,13 @@ fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
         ..defaults
     };
     notice!(
+        Notice::Starting,
         "starting {} on {}",
         options.server_version,
         directory.display()
     );
     let env = Env::real();
-    env.on_notice(|line| notice!("{line}"));
+    env.on_notice(|notice, line| notice!(notice, "{line}"));
     open_engine(&env, options, directory)
 }
 
@@ -194,14 +233,21 @@ pub(crate) fn open_engine(
     let engine = Engine::open(env, directory, options, &mut |progress| {
         if begun.elapsed() > Duration::from_secs(1) {
             let percent = progress.bytes * 100 / progress.bytes_total.max(1);
-            notice!("recovery: {percent}% of the log, commit {}", progress.seq);
+            notice!(
+                Notice::Recovery,
+                "recovery: {percent}% of the log, commit {}",
+                progress.seq
+            );
         }
         long = true;
     })
     .map_err(|error| error.to_string())?;
     if long {
         let (took, last) = (begun.elapsed(), engine.log().visible());
-        notice!("recovered in {took:.1?}, up to commit {last}");
+        notice!(
+            Notice::Recovery,
+            "recovered in {took:.1?}, up to commit {last}"
+        );
     }
     Ok(engine)
 }
@@ -219,7 +265,10 @@ pub(crate) fn database(
     let made = cohort_sql::users::make_first(engine)
         .map_err(|error| format!("making the first account: {}", error.message))?;
     if made {
-        notice!("new data directory: root@localhost may log in without a password (ALTER USER)");
+        notice!(
+            Notice::FirstAccount,
+            "new data directory: root@localhost may log in without a password (ALTER USER)"
+        );
     }
     if let Some(record) = cohort_sql::users::Users::unreadable(&engine.dictionary()) {
         return Err(format!(
@@ -251,6 +300,9 @@ pub(crate) fn database(
     let text = |path: &Path| Value::Bytes(path.display().to_string().into_bytes());
     configure("datadir", text(&directory.join("")))?;
     configure("socket", text(&socket_path(settings, &directory)))?;
+    if let Some(path) = error_log::path() {
+        configure("log_error", text(&path))?;
+    }
     configure("port", Value::UInt(port(settings.port, "port").into()))?;
     if let Some(address) = &settings.bind_address {
         configure("bind_address", Value::Bytes(address.clone().into_bytes()))?;
@@ -268,10 +320,11 @@ pub(crate) fn database(
     instance
         .query_logs
         .set_heading(&version, globals.number("port"), socket);
-    let mut told = instance.configure_as_persisted()?;
-    told.extend(instance.turn_off_lost_logs());
-    for told in told {
-        notice!("{told}");
+    for told in instance.configure_as_persisted()? {
+        notice!(Notice::PersistedVariable, "{told}");
+    }
+    for told in instance.turn_off_lost_logs() {
+        notice!(Notice::QueryLogFailed, "{told}");
     }
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
@@ -364,7 +417,7 @@ fn bind_admin(settings: &Settings) -> Result<Option<TcpListener>, String> {
     };
     let listener = bind(address, port(settings.admin_port, "admin_port"))?;
     if let Ok(address) = listener.local_addr() {
-        notice!("administrators' port: {address}");
+        notice!(Notice::AdminReady, "administrators' port: {address}");
     }
     Ok(Some(listener))
 }
@@ -437,7 +490,11 @@ fn bind_unix(
         Ok(listener) => Ok((Some(listener), path)),
         Err(error) if settings.socket.is_some() => Err(format!("{}: {error}", path.display())),
         Err(error) => {
-            notice!("no Unix socket: {}: {error}", path.display());
+            notice!(
+                Notice::NoUnixSocket,
+                "no Unix socket: {}: {error}",
+                path.display()
+            );
             Ok((None, path))
         }
     }
@@ -448,15 +505,24 @@ fn bind_unix(
 fn stop(connections: &Arc<Connections<Database>>, signal: &str) {
     let database = &connections.shared.backend;
     database.stopping.store(true, Ordering::Relaxed);
-    notice!("{signal}: draining {} connections", connections.count());
+    notice!(
+        Notice::Stopping,
+        "{signal}: draining {} connections",
+        connections.count()
+    );
     if connections.drain(DRAIN) > 0 {
         let sessions = database.instance.sessions.list();
-        notice!("killing {} statements that still run", sessions.len());
+        notice!(
+            Notice::StatementsKilled,
+            "killing {} statements that still run",
+            sessions.len()
+        );
         for entry in sessions {
             database.instance.sessions.kill(&entry, true);
         }
         connections.drain(DRAIN_AFTER_KILL);
     }
+    database.refusals.finish();
     database.instance.query_logs.settle();
 }
 
@@ -478,7 +544,7 @@ fn finish(mut engine: Arc<Engine>) -> Result<(), String> {
         Err(engine) => engine.checkpoint(),
     }
     .map_err(|error| format!("the last checkpoint failed: {error}"))?;
-    notice!("stopped");
+    notice!(Notice::Stopped, "stopped");
     Ok(())
 }
 

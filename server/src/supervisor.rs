@@ -4,7 +4,7 @@
 //! It names a datagram socket in `NOTIFY_SOCKET`, and gets lines such as `READY=1`. A name that
 //! begins with `@` is in Linux's abstract namespace, and no path: containers have such ones.
 
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use std::{
     ffi::OsStr,
     io,
@@ -34,7 +34,11 @@ fn tell(lines: &str) {
         return;
     };
     if let Err(error) = send(&socket, lines) {
-        notice!("NOTIFY_SOCKET {}: {error}", socket.display());
+        notice!(
+            Notice::NotSupervised,
+            "NOTIFY_SOCKET {}: {error}",
+            socket.display()
+        );
     }
 }
 

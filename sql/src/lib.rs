@@ -11,6 +11,7 @@ mod ddl;
 mod defaults;
 mod digest;
 mod error;
+pub mod error_log;
 pub mod error_names;
 mod exec;
 mod expr;

@@ -23,7 +23,7 @@ use super::{
     call::{Call, Caller, Guard, is_http},
     model::{Global, Micros, Reply, Status},
 };
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use context::{Context, TRACEPARENT, TRACESTATE};
 use messages::{Export, KeyValue, Resource, ResourceSpans, Scope, ScopeSpans, Span};
 use prost::Message;
@@ -218,7 +218,7 @@ impl Exporter {
                 .metrics
                 .spans(if sent.is_ok() { "success" } else { "fail" }, count);
             if let (Err(why), true) = (&sent, was_heard) {
-                notice!("coordinator: nobody takes spans: {why}");
+                notice!(Notice::NoSpans, "nobody takes spans: {why}");
             }
             was_heard = sent.is_ok();
             self.caller.tidy();

@@ -9,6 +9,7 @@
 
 mod disk;
 pub mod fake;
+mod notices;
 mod overlay;
 mod parallel;
 mod real;
@@ -17,6 +18,7 @@ mod spread;
 mod stats;
 
 pub use disk::{Backend, Handle, Mode, is_full};
+pub use notices::{Level, Notice, Subsystem};
 pub use parallel::{Alone, alone, on_all_processors, processors};
 pub use spread::{Spread, Spreading};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
@@ -38,7 +40,7 @@ pub struct Env {
 }
 
 /// Who hears what the engine has to tell an operator.
-type Listener = Box<dyn Fn(&str) + Send + Sync>;
+type Listener = Box<dyn Fn(Notice, &str) + Send + Sync>;
 
 impl Env {
     /// The machine's own.
@@ -58,14 +60,14 @@ impl Env {
     }
 
     /// Has `listener` told what an operator must know, a line each. The first one stays.
-    pub fn on_notice(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
+    pub fn on_notice(&self, listener: impl Fn(Notice, &str) + Send + Sync + 'static) {
         let _ = self.listener.set(Box::new(listener));
     }
 
-    /// Tells something that an operator must know: a line for the server's log.
-    pub fn notice(&self, line: &str) {
+    /// Tells something that an operator must know: a line for the error log.
+    pub fn notice(&self, notice: Notice, text: &str) {
         if let Some(listener) = self.listener.get() {
-            listener(line);
+            listener(notice, text);
         }
     }
 

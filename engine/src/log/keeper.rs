@@ -13,7 +13,7 @@ use super::{
     files::{Directory, Files},
     seal,
 };
-use crate::env::{Env, File, Mode, is_full};
+use crate::env::{Env, File, Mode, Notice, is_full};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     io,
@@ -397,7 +397,7 @@ impl Keeper {
             drop(tasks);
             if known {
                 let text = format!("binary log: it was possible again to {what} {name}");
-                self.env().notice(&text);
+                self.env().notice(Notice::LogFileWorkAgain, &text);
             }
             return;
         };
@@ -408,8 +408,8 @@ impl Keeper {
         }
         tasks.told.push(what);
         drop(tasks);
-        self.env()
-            .notice(&format!("binary log: {text}; commits go on without it"));
+        let text = format!("binary log: {text}; commits go on without it");
+        self.env().notice(Notice::LogFileWork, &text);
     }
 }
 

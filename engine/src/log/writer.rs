@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Seq,
-    env::{File, is_full},
+    env::{File, Notice, is_full},
 };
 use std::{
     io,
@@ -269,7 +269,7 @@ impl Writer {
                  there is room on the disk",
                 name.display()
             );
-            env.notice(&text);
+            env.notice(Notice::DiskFull, &text);
             section.full = Some(text);
         }
         drop(section);
@@ -282,9 +282,8 @@ impl Writer {
         self.shared.section.lock().full = None;
         let env = self.shared.keeper.env();
         let seconds = env.monotonic_nanos().saturating_sub(since) / 1_000_000_000;
-        env.notice(&format!(
-            "there is room on the disk again: commits go on after {seconds} s"
-        ));
+        let text = format!("there is room on the disk again: commits go on after {seconds} s");
+        env.notice(Notice::DiskHasRoom, &text);
     }
 
     fn sync(&mut self) -> Result<(), LogError> {

@@ -96,8 +96,8 @@ impl Inner {
             // Its message was printed where it happened.
             Err(TxnError::Storage("a checkpoint panicked".to_owned()))
         });
-        if let Some(news) = self.checkpointer.finished(&result) {
-            self.env.notice(&news);
+        if let Some((notice, text)) = self.checkpointer.finished(&result) {
+            self.env.notice(notice, &text);
         }
         retired.deltas.retain(|delta| Arc::strong_count(delta) > 1);
         result

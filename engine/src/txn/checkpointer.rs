@@ -3,6 +3,7 @@
 use super::{TxnError, dictionary::Dictionary, prepared_list::Records};
 use crate::{
     Seq,
+    env::Notice,
     log::{Kept, Position},
     store::Delta,
     types::TreeId,
@@ -111,18 +112,21 @@ impl Checkpointer {
         self.doomed.lock().retain(|(gone, _)| *gone > seq);
     }
     /// Keeps what became of a checkpoint; what is new of it is returned, to be told.
-    pub fn finished(&self, result: &Result<(), TxnError>) -> Option<String> {
+    pub fn finished(&self, result: &Result<(), TxnError>) -> Option<(Notice, String)> {
         let mut state = self.state.lock();
         let before = std::mem::replace(&mut state.failure, result.clone().err());
         self.changed.notify_all();
         match (before, result) {
             (None, Ok(())) => None,
-            (Some(_), Ok(())) => Some("checkpoints go on".to_owned()),
+            (Some(_), Ok(())) => Some((Notice::CheckpointsGoOn, "checkpoints go on".to_owned())),
             (Some(before), Err(error)) if before == *error => None,
-            (_, Err(error)) => Some(format!(
-                "a checkpoint failed and is tried again every second; commits go on until the \
-                 memory for them is used up: {error}"
-            )),
+            (_, Err(error)) => {
+                let text = format!(
+                    "a checkpoint failed and is tried again every second; commits go on until the \
+                     memory for them is used up: {error}"
+                );
+                Some((Notice::CheckpointFailed, text))
+            }
         }
     }
     /// Sleeps until asked or a tick is over; false to stop.

@@ -5,7 +5,7 @@ use super::{
     Ordering, Output, Prompt, ReadError, Reply, SqlError, Statement, Stream, command, dialect,
     handshake, reply,
 };
-use cohort_process::{notice, service};
+use cohort_process::{Notice, notice, service};
 use cohort_sql::{session::Identity, statements::Who};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -148,7 +148,11 @@ impl<B: Backend> Connection<B> {
         let obeying = AssertUnwindSafe(|| what(self, commands));
         catch_unwind(obeying).unwrap_or_else(|panic| {
             let why = service::reason(&*panic);
-            notice!("connection {}: a statement has failed: {why}", self.id);
+            notice!(
+                Notice::StatementFailed,
+                "connection {}: a statement has failed: {why}",
+                self.id
+            );
             self.wire.writer.abandon();
             Err(End::Error(SqlError::internal(why)))
         })

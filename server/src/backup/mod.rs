@@ -35,7 +35,7 @@ pub use take::{BackUp, run as back_up};
 pub use verify::{Verify, run as verify};
 
 use crate::progress::size;
-use cohort_process::notice;
+use cohort_process::progress;
 use std::time::{Duration, Instant};
 
 /// How often progress is told.
@@ -63,7 +63,7 @@ impl Teller {
         self.bytes = bytes;
         if self.told.elapsed() > PROGRESS {
             self.told = Instant::now();
-            notice!("{}: {}", self.what, size(bytes));
+            progress!("{}: {}", self.what, size(bytes));
         }
     }
 }

@@ -16,7 +16,7 @@ use cohort_engine::{
     },
     types::Gtid,
 };
-use cohort_process::notice;
+use cohort_process::{notice, progress};
 use cohort_sql::session::Rebuilder;
 use std::{
     fs::{self, OpenOptions},
@@ -80,7 +80,7 @@ pub fn run(restore: &Restore) -> Result<(), String> {
     let begun = Instant::now();
     let target = restore.target()?;
     let env = Env::real();
-    env.on_notice(|line| notice!("{line}"));
+    env.on_notice(|notice, line| notice!(notice, "{line}"));
     let datadir = &restore.datadir;
     make_directory(datadir).map_err(|error| format!("{}: {error}", datadir.display()))?;
     if let Err(error) = restore::begin(&env, datadir) {
@@ -191,7 +191,7 @@ impl Restore {
                 if told.elapsed() > PROGRESS {
                     told = Instant::now();
                     let percent = progress.bytes * 100 / progress.bytes_total.max(1);
-                    notice!("replayed: {percent}% of the logs, commit {}", progress.seq);
+                    progress!("replayed: {percent}% of the logs, commit {}", progress.seq);
                 }
             },
         );
@@ -215,14 +215,14 @@ impl Restore {
         if let Target::Until(wanted) = target
             && restored.is_all
         {
-            notice!(
+            progress!(
                 "the logs end before {}: what was committed between is not here; name directories \
                  with later logs (--logs), if there are any",
                 moment::text(wanted)
             );
         }
         if restored.prepared > 0 {
-            notice!(
+            progress!(
                 "{} prepared transactions (XA) wait for their end and hold locks: XA RECOVER lists \
                  them",
                 restored.prepared

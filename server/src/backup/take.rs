@@ -9,7 +9,7 @@ use super::{
 };
 use cohort_engine::{env::Env, txn::backup::FileEnd};
 use cohort_mysql::client::backup::Files;
-use cohort_process::notice;
+use cohort_process::progress;
 use cohort_sql::session::BackupKind;
 use std::{
     io::{self, BufWriter, IsTerminal, Write},
@@ -84,7 +84,7 @@ fn unfinished(backup: &BackUp, error: &dyn std::fmt::Display) -> String {
 
 fn report(manifest: &Manifest, place: &str, begun: Instant) {
     let length: u64 = manifest.files.iter().map(|file| file.length).sum();
-    notice!(
+    progress!(
         "{place}: {} in {} files, up to {}:{}, in {:.1?}",
         size(length),
         manifest.files.len(),

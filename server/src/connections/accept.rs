@@ -2,7 +2,7 @@
 
 use super::{Client, Connections, Next};
 use cohort_mysql::{Backend, Peer, connection, stream::Stream};
-use cohort_process::{limits::BACKLOG, notice, service};
+use cohort_process::{Notice, limits::BACKLOG, notice, service};
 use cohort_sql::SqlError;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -74,7 +74,7 @@ impl<B: Backend> Connections<B> {
                         connections.shared.backend.note_accept_error();
                         // Most likely no file descriptors are left: others will end.
                         if complained.is_none_or(|at| at.elapsed() > Duration::from_secs(60)) {
-                            notice!("cannot accept a connection: {error}");
+                            notice!(Notice::AcceptFailed, "cannot accept a connection: {error}");
                             complained = Some(Instant::now());
                         }
                         thread::sleep(REST);

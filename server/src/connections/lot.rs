@@ -7,7 +7,7 @@
 //! by time would have to follow.
 
 use super::{Backend, Client, Connections};
-use cohort_process::{notice, service};
+use cohort_process::{Notice, notice, service};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustix::{
@@ -138,7 +138,7 @@ fn attend<B: Backend>(epoll: &OwnedFd, connections: &Weak<Connections<B>>) {
         match waited {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => {
-                notice!("epoll: {error}");
+                notice!(Notice::WaitFailed, "epoll: {error}");
                 thread::sleep(SWEEP);
             }
         }

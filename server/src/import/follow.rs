@@ -9,7 +9,7 @@ use super::{
     text::string,
 };
 use cohort_mysql::client::tls::Mode;
-use cohort_process::notice;
+use cohort_process::progress;
 use cohort_sql::source_file_number;
 use std::time::{Duration, Instant};
 
@@ -364,7 +364,7 @@ impl Followed {
                 told = Instant::now();
                 let (file, byte) = &status.applied;
                 let seconds = status.behind_seconds.as_deref().unwrap_or("?");
-                notice!("the replica is {seconds} s behind, at {file}:{byte} of the source");
+                progress!("the replica is {seconds} s behind, at {file}:{byte} of the source");
             }
             stop.pause(LOOK)?;
         }

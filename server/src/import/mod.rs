@@ -43,7 +43,7 @@ pub mod text;
 use crate::progress::size;
 use accounts::Account;
 use cohort_mysql::client::url::decoded;
-use cohort_process::notice;
+use cohort_process::progress;
 use follow::Followed;
 use grants::Grants;
 use identity::Identities;
@@ -123,7 +123,7 @@ pub fn run(options: &Options) -> Result<(), String> {
             target.name, target.version
         ));
     }
-    notice!(
+    progress!(
         "{} is {}, {} is {}",
         source.name,
         source.version,
@@ -221,7 +221,7 @@ impl Import<'_> {
             &self.stop,
         )?;
         let position = snapshot.position.clone();
-        notice!("the snapshot is of {position}");
+        progress!("the snapshot is of {position}");
         if self.options.follow {
             follow::check_executed(&mut from, &mut to, &position)?;
         }
@@ -230,7 +230,7 @@ impl Import<'_> {
         let result = self.fill((&mut from, &mut to), &wanted, &accounts, snapshot);
         let copied = result.map_err(|error| self.undone(&error, &wanted))?;
         let seconds = begun.elapsed().as_secs_f64();
-        notice!(
+        progress!(
             "all is there: {} tables, {} rows, {} in {seconds:.1} s ({}/s)",
             wanted.tables.len(),
             copied.rows,
@@ -291,7 +291,7 @@ impl Import<'_> {
     fn look(&self, source: &mut Session, whole: &Schema) -> Result<(Schema, Vec<Account>), String> {
         let lacking = Grants::read(source)?.lacking(&["SHOW VIEW", "TRIGGER", "EVENT", "EXECUTE"]);
         if !lacking.is_empty() {
-            notice!(
+            progress!(
                 "{}: without the privileges {} not all may be seen there, and what is not seen is not listed",
                 self.source.name,
                 lacking.join(", ")
@@ -342,7 +342,7 @@ impl Import<'_> {
         };
         if is_in_the_way {
             follow::end(target)?;
-            notice!("{} follows no source any more", self.target.name);
+            progress!("{} follows no source any more", self.target.name);
         }
         let left = tables::unfinished(target)?;
         let was_marked = left.is_some();
@@ -453,7 +453,7 @@ impl Import<'_> {
         passed.map_err(|error| {
             format!("{error}\nThe copy is whole and at the target; SHOW REPLICA STATUS there says how it goes on.")
         })?;
-        notice!("the replica has caught up, and goes on");
+        progress!("the replica has caught up, and goes on");
         println!(
             "To move: end the applications; run this with --compare; say STOP REPLICA; RESET REPLICA ALL at \
              the target when SHOW REPLICA STATUS there is 0 s behind; let the applications begin there."

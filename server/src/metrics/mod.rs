@@ -8,7 +8,7 @@ mod numbers;
 use crate::{config::Settings, connections, lab};
 use cohort_coordinator::{Exposition, Kind, MetricsPort, Running};
 use cohort_engine::env::Spreading;
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use cohort_sql::{Group, Instance, Pool, ReplicaStatus, WaitClass};
 use numbers::{BY_NAME, COUNTED, GAUGED};
 use rustix::{
@@ -53,7 +53,10 @@ pub fn start(
         }
     };
     let running = MetricsPort::start(listener, token, Arc::new(tell))?;
-    notice!("metrics for Prometheus: http://{local}/metrics");
+    notice!(
+        Notice::MetricsReady,
+        "metrics for Prometheus: http://{local}/metrics"
+    );
     Ok(Some(running))
 }
 

@@ -14,7 +14,7 @@ use cohort_engine::{
     txn::{Placed, Unattended},
     types::{Gtid, Xid},
 };
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use cohort_sql::{Instance, Session, SqlError, Until, session::Identity, source_file_number};
 use std::{
     collections::BTreeSet,
@@ -140,11 +140,14 @@ impl Applier {
         match ended {
             Err(End::Failed(error)) => {
                 let text = self.described(&error);
-                notice!("replica: stopped: {text}");
+                notice!(Notice::ApplierStopped, "stopped: {text}");
                 self.status.applier_ended((error.code, text));
             }
             Err(End::Reached) => {
-                notice!("replica: stopped where it was to stop (START REPLICA UNTIL)");
+                notice!(
+                    Notice::ReplicaUntil,
+                    "stopped where it was to stop (START REPLICA UNTIL)"
+                );
                 self.status.applier_finished();
             }
             Ok(()) | Err(End::Closed) => return,

@@ -24,7 +24,7 @@ mod source;
 mod status;
 
 use applier::Applier;
-use cohort_process::{notice, service};
+use cohort_process::{Notice, notice, service};
 use cohort_sql::{FilterEntry, FilterRule, Instance, ReplicaStatus, Replication, SqlError, Until};
 use parking_lot::Mutex;
 use pipe::Pipe;
@@ -96,7 +96,11 @@ impl Replica {
             // Why it cannot is in its status, too.
             && let Err(error) = Replication::start(self, None)
         {
-            notice!("replication does not start: {}", error.message);
+            notice!(
+                Notice::ReplicaNotStarted,
+                "replication does not start: {}",
+                error.message
+            );
         }
     }
 

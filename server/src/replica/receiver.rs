@@ -18,7 +18,7 @@ use cohort_mysql::{
     semi_sync,
     stream::Stream,
 };
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use cohort_sql::{Instance, SqlError};
 use std::{
     net::ToSocketAddrs,
@@ -148,13 +148,13 @@ impl Receiver {
                     if damage.1 >= DAMAGED_MAX {
                         return self.give_up(DAMAGED, text);
                     }
-                    notice!("replica: {text}; it is asked for again");
+                    notice!(Notice::EventDamaged, "{text}; it is asked for again");
                     self.status.reconnecting((DAMAGED, text));
                 }
                 End::Lost(code, text) => {
                     if connected {
                         (pause, failures) = (PAUSE, 0);
-                        notice!("replica: lost the source: {text}");
+                        notice!(Notice::SourceLost, "lost the source: {text}");
                     }
                     failures += 1;
                     if self.source.retry_count > 0 && failures >= self.source.retry_count {
@@ -171,7 +171,10 @@ impl Receiver {
     }
 
     fn give_up(&self, code: u16, text: String) {
-        notice!("replica: not following the source any more: {text}");
+        notice!(
+            Notice::ReceiverEnded,
+            "not following the source any more: {text}"
+        );
         self.status.receiver_ended((code, text));
     }
 
@@ -281,7 +284,8 @@ impl Receiver {
         };
         let from = self.place()?;
         notice!(
-            "replica: following {}:{} ({}) {}",
+            Notice::Following,
+            "following {}:{} ({}) {}",
             self.source.host,
             self.source.port,
             client.version,
@@ -310,7 +314,10 @@ impl Receiver {
                 return Ok(true);
             }
         }
-        notice!("replica: the source knows no semi-synchronous replication");
+        notice!(
+            Notice::SourceNotSemiSync,
+            "the source knows no semi-synchronous replication"
+        );
         Ok(false)
     }
 

@@ -6,7 +6,7 @@ mod certificates;
 use certificates::{CA, CERT, KEY};
 use cohort_engine::types::Value;
 use cohort_mysql::tls::{Offer, Refusal, Sources, Tls};
-use cohort_process::notice;
+use cohort_process::{Notice, notice};
 use cohort_sql::{
     Instance, SqlError,
     variables::{Values, persisted},
@@ -32,7 +32,7 @@ pub fn start(instance: &Arc<Instance>, directory: &Path) -> Result<Arc<Tls>, Str
     };
     let values = instance.globals.values();
     if values.text("tls_version").is_empty() {
-        notice!("no TLS for clients, as tls_version is empty");
+        notice!(Notice::NoTls, "no TLS for clients, as tls_version is empty");
     } else {
         if FILES.iter().all(|name| values.text(name).is_empty()) {
             find_or_make(instance, directory)?;
@@ -78,7 +78,10 @@ fn find_or_make(instance: &Instance, directory: &Path) -> Result<(), String> {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
         certificates::make(directory, host.as_deref().map(str::trim))
             .map_err(|error| format!("making a certificate: {error}"))?;
-        notice!("made a certificate for TLS; clients that verify it need {CA} (ssl-ca)");
+        notice!(
+            Notice::CertificateMade,
+            "made a certificate for TLS; clients that verify it need {CA} (ssl-ca)"
+        );
     }
     for (variable, file) in FILES.into_iter().zip([CA, CERT, KEY]) {
         // Without an authority no client is asked for a certificate.
@@ -131,7 +134,7 @@ impl cohort_sql::Tls for ServerTls {
             Ok(()) => Ok(()),
             Err(refusal) if rollback => Err(SqlError::tls_not_reloaded(refusal)),
             Err(refusal) => {
-                notice!("no TLS for clients: {refusal}");
+                notice!(Notice::NoTls, "no TLS for clients: {refusal}");
                 self.tls.set_offer(None);
                 *self.current.lock() = Some(values);
                 Ok(())

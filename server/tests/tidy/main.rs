@@ -62,7 +62,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "users",
                 "warnings",
             ],
-            &["command", "expr", "rights"],
+            &["command", "error_log", "expr", "rights"],
             &["data_type", "digest"],
             &["parse", "statements"],
             &["variables"],

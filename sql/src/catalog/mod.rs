@@ -5,6 +5,7 @@ mod accounts;
 mod advice;
 mod definitions;
 mod door;
+mod error_log;
 mod mariadb;
 mod metadata_locks;
 mod objects;
@@ -411,6 +412,12 @@ const ENTRIES: &[Entry] = &[
         "events_statements_histogram_by_digest",
         columns_of::EVENTS_STATEMENTS_HISTOGRAM_BY_DIGEST,
         statements::histogram_by_digest,
+    ),
+    (
+        PERFORMANCE,
+        "error_log",
+        error_log::ERROR_LOG,
+        error_log::rows,
     ),
     (
         PERFORMANCE,

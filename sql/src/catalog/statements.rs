@@ -13,7 +13,10 @@ use crate::{
     },
     status::Counter,
 };
-use cohort_engine::types::{Time, Value};
+use cohort_engine::{
+    env::Notice,
+    types::{Time, Value},
+};
 use serde_json::Value as Json;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -423,10 +426,8 @@ pub(super) fn hosts(session: &State) -> Rows {
 fn logged(session: &State, kind: LogKind, row: impl Fn(&[Json]) -> Vec<Value>) -> Rows {
     let logs = &session.instance.query_logs;
     let lines = logs.rows(kind).unwrap_or_else(|error| {
-        session
-            .instance
-            .env()
-            .notice(&format!("reading a log: {error}"));
+        let text = format!("reading a log: {error}");
+        session.instance.env().notice(Notice::QueryLogFailed, &text);
         Vec::new()
     });
     let rows = lines.iter().filter_map(|line| {

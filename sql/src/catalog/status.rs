@@ -1,5 +1,6 @@
 //! All status values: what sessions counted, and what the engine tells about itself.
 
+use super::error_log;
 use crate::{
     state::{Encryption, Group, Instance, Pool, State, Tls},
     status::{COUNTERS, Counter},
@@ -87,6 +88,7 @@ fn numbers(instance: &Instance, counted: impl Fn(Counter) -> u64) -> Vec<(&'stat
         ("Innodb_page_size", default_number("innodb_page_size")),
     ]);
     values.extend(instance.door.status());
+    values.extend(error_log::status());
     let stats = instance.engine.stats();
     engine(&stats, &mut values);
     waits_for_replicas(&stats.semi_sync, &mut values);

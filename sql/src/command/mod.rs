@@ -475,6 +475,8 @@ pub enum Command {
         logs: bool,
         /// SLOW LOGS, GENERAL LOGS, or both by LOGS.
         query_logs: Vec<FlushedLog>,
+        /// The error log's files are opened anew, too.
+        error_log: bool,
         /// ENGINE LOGS: a checkpoint.
         engine: bool,
         /// STATUS.

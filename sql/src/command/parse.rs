@@ -437,17 +437,21 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     }
     let (mut logs, mut status) = (false, false);
     let (mut privileges, mut engine, mut hosts) = (false, false, false);
+    let mut error_log = false;
     let mut query_logs = Vec::new();
     c.list(|c| {
         if c.eat_all(&["BINARY", "LOGS"]) {
             logs = true;
         } else if c.eat("LOGS") {
             logs = true;
+            error_log = true;
             query_logs.extend([FlushedLog::Slow, FlushedLog::General, FlushedLog::Audit]);
         } else if c.eat_all(&["SLOW", "LOGS"]) {
             query_logs.push(FlushedLog::Slow);
         } else if c.eat_all(&["GENERAL", "LOGS"]) {
             query_logs.push(FlushedLog::General);
+        } else if c.eat_all(&["ERROR", "LOGS"]) {
+            error_log = true;
         } else if c.eat("STATUS") {
             status = true;
         } else if c.eat("PRIVILEGES") {
@@ -457,8 +461,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         } else if c.eat("HOSTS") {
             hosts = true;
         } else {
-            let others: [&[&str]; 4] = [
-                &["ERROR", "LOGS"],
+            let others: [&[&str]; 3] = [
                 &["RELAY", "LOGS"],
                 &["USER_RESOURCES"],
                 &["OPTIMIZER_COSTS"],
@@ -472,6 +475,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     Ok(Command::Flush {
         logs,
         query_logs,
+        error_log,
         engine,
         status,
         privileges,

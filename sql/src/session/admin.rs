@@ -5,6 +5,7 @@ use crate::{
     catalog::text,
     command::{Command, Filter, FlushedLog, Purge, Show, TableAdmin, TableName},
     error::SqlError,
+    error_log,
     output::{Done, Output},
     privileges::{Privilege, needed},
     show::{self, Shown},
@@ -48,6 +49,7 @@ impl Session {
             Command::Flush {
                 logs,
                 query_logs,
+                error_log,
                 engine,
                 status,
                 privileges,
@@ -55,6 +57,9 @@ impl Session {
             } => {
                 self.flush(*logs, *status)?;
                 self.reopen_logs(query_logs);
+                if *error_log {
+                    error_log::reopen();
+                }
                 if *engine {
                     self.checkpoint()?;
                 }

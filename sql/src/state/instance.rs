@@ -8,6 +8,7 @@ use crate::{
     advice::{Advice, Subject},
     command,
     error::SqlError,
+    error_log,
     lexer::Mode,
     password_policy::{self, DICTIONARY_BYTES_MAX, Dictionary},
     plan::PlanCache,
@@ -266,9 +267,20 @@ impl Instance {
     }
     /// Refuses values of variables that depend on more than themselves.
     pub(crate) fn check_value(&self, name: &str, value: &Value) -> Result<(), SqlError> {
-        self.check_mandatory_roles(name, value)?;
-        self.query_logs.check_path(name, value, false)?;
+        self.check_alone(name, value, false)?;
         self.query_logs.check_switch(name, value)
+    }
+    /// Those of a value for which other variables do not matter, perhaps of a server that starts.
+    fn check_alone(&self, name: &str, value: &Value, starts: bool) -> Result<(), SqlError> {
+        self.check_mandatory_roles(name, value)?;
+        if !error_log::can_be(name, value) {
+            let text = match value {
+                Value::Bytes(text) => String::from_utf8_lossy(text),
+                _ => "NULL".into(),
+            };
+            return Err(SqlError::wrong_value_for_variable(name, &text));
+        }
+        self.query_logs.check_path(name, value, starts)
     }
     /// 1231 for a value of mandatory_roles that is no list of roles, 3880 for roles with SYSTEM_USER:
     /// all accounts would have it.
@@ -295,8 +307,7 @@ impl Instance {
     pub fn configure(&self, name: &str, value: &Value) -> Result<(), SqlError> {
         let variable = variables::find(name)?;
         let (value, _) = variable.convert(value)?;
-        self.check_mandatory_roles(variable.name, &value)?;
-        self.query_logs.check_path(variable.name, &value, true)?;
+        self.check_alone(variable.name, &value, true)?;
         self.read_words(variable.name, &value)?;
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
@@ -436,6 +447,7 @@ impl Instance {
     }
     /// Hands the engine's variables to it.
     fn apply(&self, name: &str, value: &Value) {
+        error_log::set(name, value);
         self.query_logs.set(name, value);
         self.audit.set(name, value);
         let value = match *value {

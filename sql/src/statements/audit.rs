@@ -13,10 +13,13 @@
 
 use super::{
     log_files::{LogKind, QueryLogs},
-    query_logs::{Who, put_time},
+    query_logs::Who,
 };
-use crate::error::SqlError;
-use cohort_engine::{env::Mode, types::Value};
+use crate::{error::SqlError, text::put_log_time};
+use cohort_engine::{
+    env::{Mode, Notice},
+    types::Value,
+};
 use serde_json::{Map, Value as Json, json};
 use std::{
     io,
@@ -199,7 +202,7 @@ impl Audit {
         self.write(&line).map_err(|error| {
             let path = self.logs.path(LogKind::Audit);
             let told = format!("{}: {error}; what is audited is refused", path.display());
-            self.logs.env().notice(&told);
+            self.logs.env().notice(Notice::AuditFailed, &told);
             SqlError::audit_failed(class.name(), error.raw_os_error().unwrap_or(1))
         })
     }
@@ -225,7 +228,7 @@ const STATEMENT_MAX: usize = 64 << 10;
 
 fn line(class: Class, who: &Who, now_us: u64, event: &Event<'_>) -> Vec<u8> {
     let mut time = String::new();
-    put_time(now_us, &mut time);
+    put_log_time(now_us, 6, &mut time);
     let mut fields = Map::new();
     let mut put = |name: &str, value: Json| fields.insert(name.to_owned(), value);
     put("time", json!(time));

@@ -8,9 +8,9 @@ use super::{
     ended::Ended,
     query_logs::{Who, as_row, general_line, row_of_general, slow_entry},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, error_log};
 use cohort_engine::{
-    env::{Env, File, Mode},
+    env::{Env, File, Mode, Notice},
     types::Value,
 };
 use parking_lot::{Condvar, Mutex};
@@ -230,6 +230,7 @@ impl QueryLogs {
         let others = LogKind::ALL.into_iter().filter(|kind| *kind != own);
         let is_taken = others
             .map(|kind| self.path(kind))
+            .chain(error_log::path())
             .any(|other| real(&other) == real(&whole));
         let can_wait = starts && own != LogKind::Audit;
         let is_right = ends && !is_link && !is_taken;
@@ -371,7 +372,10 @@ impl QueryLogs {
             match named.spawn(move || Writer::new(shared).run()) {
                 Ok(_) => queue.has_thread = true,
                 // The next line tries again.
-                Err(error) => self.shared.env.notice(&format!("query logs: {error}")),
+                Err(error) => {
+                    let text = format!("query logs: {error}");
+                    self.shared.env.notice(Notice::QueryLogFailed, &text);
+                }
             }
         }
         self.shared.changed.notify_all();
@@ -542,7 +546,7 @@ impl Writer {
                 if !failing {
                     let path = self.path(kind, place);
                     let text = format!("{}: {error}; entries are left out", path.display());
-                    self.shared.env.notice(&text);
+                    self.shared.env.notice(Notice::QueryLogFailed, &text);
                 }
             }
         }
@@ -604,7 +608,7 @@ impl Writer {
                 && error.kind() != io::ErrorKind::NotFound
             {
                 let text = format!("removing {}: {error}", path.display());
-                self.shared.env.notice(&text);
+                self.shared.env.notice(Notice::QueryLogFailed, &text);
             }
         }
     }

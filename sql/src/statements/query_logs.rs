@@ -2,8 +2,11 @@
 //! mysqldumpslow read them.
 
 use super::ended::Ended;
-use crate::{status::Counter, text};
-use cohort_engine::types::{DateTime, Value};
+use crate::{
+    status::Counter,
+    text::{self, put_log_time},
+};
+use cohort_engine::types::Value;
 use serde_json::{Value as Json, json};
 use std::{fmt::Write, net::IpAddr};
 
@@ -41,17 +44,6 @@ impl Who {
         let (account, user) = (Who::plain(&self.account), Who::plain(&self.user));
         format!("{account}[{user}] @ {} [{address}]", Who::plain(host))
     }
-}
-
-/// A time as the logs have it: `2026-01-31T12:00:00.000000Z`.
-pub(super) fn put_time(micros: u64, out: &mut String) {
-    let moment = i64::try_from(micros)
-        .ok()
-        .and_then(DateTime::from_unix_micros);
-    let mut digits = Vec::new();
-    text::put_datetime(moment.unwrap_or_default(), 6, &mut digits);
-    let digits = String::from_utf8_lossy(&digits).replace(' ', "T");
-    let _ = write!(out, "{digits}Z"); // a String takes everything
 }
 
 /// A value as it could stand in a statement.
@@ -131,7 +123,7 @@ const EXTRA: [(&str, Option<Counter>); 17] = [
 pub(super) fn slow_entry(who: &Who, ended: &Ended, extra: bool, killed: bool) -> String {
     let mut out = String::with_capacity(ended.text.len() + 256);
     out.push_str("# Time: ");
-    put_time(ended.ended_us(), &mut out);
+    put_log_time(ended.ended_us(), 6, &mut out);
     let took = seconds(ended.took_ns);
     let locks = seconds(ended.locks_ns);
     // A String takes everything.
@@ -153,9 +145,9 @@ pub(super) fn slow_entry(who: &Who, ended: &Ended, extra: bool, killed: bool) ->
             let _ = write!(out, " {name}: {count}");
         }
         out.push_str(" Start: ");
-        put_time(ended.begun_us, &mut out);
+        put_log_time(ended.begun_us, 6, &mut out);
         out.push_str(" End: ");
-        put_time(ended.ended_us(), &mut out);
+        put_log_time(ended.ended_us(), 6, &mut out);
     }
     out.push('\n');
     if !ended.database.is_empty() {
@@ -169,7 +161,7 @@ pub(super) fn slow_entry(who: &Who, ended: &Ended, extra: bool, killed: bool) ->
 /// A line of the general log.
 pub(super) fn general_line(who: &Who, now_us: u64, command: &str, argument: &str) -> String {
     let mut out = String::with_capacity(argument.len() + 64);
-    put_time(now_us, &mut out);
+    put_log_time(now_us, 6, &mut out);
     let _ = writeln!(out, "\t{:>5} {command}\t{argument}", who.id);
     out
 }

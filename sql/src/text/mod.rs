@@ -1,6 +1,9 @@
 //! The text form of values: what the text protocol sends, and what CAST AS CHAR makes.
 
 pub mod json;
+mod log_time;
+
+pub use log_time::{log_time, put_log_time};
 
 use crate::output::ColumnMeta;
 use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value};

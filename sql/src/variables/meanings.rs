@@ -336,7 +336,19 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "log_bin_trust_function_creators",
         "MySQL: who may create functions",
     ),
-    ("log_error", "where the log for operators goes"),
+    (
+        "log_error",
+        "the file of the error log; stderr: standard error",
+    ),
+    (
+        "log_error_services",
+        "forms of the error log's lines: log_sink_internal (text), log_sink_json, or both; \
+         log_filter_internal leaves lines out",
+    ),
+    (
+        "log_error_suppression_list",
+        "warnings and notes that the error log leaves out: MY-010926, or their names",
+    ),
     (
         "log_error_verbosity",
         "what the server's log tells: 1 errors, 2 warnings too, 3 notes too",

@@ -202,6 +202,8 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("log_bin_index", Global, Fixed, Text, ""),
     ("log_bin_trust_function_creators", Global, Pinned, Bool, "OFF"),
     ("log_error", Global, Fixed, Text, "stderr"),
+    ("log_error_services", Global, Dynamic(Shown(".ci/clients/error_log.py")), Text, "log_filter_internal; log_sink_internal"),
+    ("log_error_suppression_list", Global, Dynamic(Shown(".ci/clients/error_log.py")), Text, ""),
     ("log_error_verbosity", Global, Dynamic(Shown(".ci/clients/guard.py")), UInt { min: 1, max: 3 }, "2"),
     ("log_output", Global, Dynamic(Shown(".ci/clients/logs.py")), LogOutput, "FILE"),
     ("log_queries_not_using_indexes", Global, Dynamic(Shown(".ci/clients/logs.py")), Bool, "OFF"),

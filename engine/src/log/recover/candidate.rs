@@ -3,7 +3,7 @@
 use super::refusal::{damage, io_error};
 use crate::{
     Seq,
-    env::{Env, File, Mode},
+    env::{Env, File, Mode, Notice},
     log::{
         OpenError,
         event::{
@@ -241,11 +241,12 @@ pub(super) fn tell_cut(
         at += got as u64;
     }
     if last > end {
-        env.notice(&format!(
+        let text = format!(
             "binary log {name}: {} bytes after position {end} are cut: a crash left them of \
              commits that nobody was told of",
             last - end
-        ));
+        );
+        env.notice(Notice::TornTail, &text);
     }
     Ok(())
 }

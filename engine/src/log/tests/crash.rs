@@ -249,7 +249,7 @@ fn commits_wait_while_the_disk_is_full_and_further_ones_are_refused() {
     let disk = disk();
     let env = disk.env();
     let (told, notices) = std::sync::mpsc::channel();
-    env.on_notice(move |line| told.send(line.to_owned()).unwrap());
+    env.on_notice(move |_, line| told.send(line.to_owned()).unwrap());
     let (log, _) = open(&env).unwrap();
     commit(&log, insert(1, 400)).unwrap();
     disk.set_capacity(12 << 10);

@@ -86,7 +86,7 @@ fn what_is_cut_with_a_lost_header_is_told() {
     let env = crashed.env();
     let told = Arc::new(Mutex::new(Vec::new()));
     let telling = Arc::clone(&told);
-    env.on_notice(move |line| telling.lock().unwrap().push(line.to_owned()));
+    env.on_notice(move |_, line| telling.lock().unwrap().push(line.to_owned()));
     let (_log, replayed) = open(&env).unwrap();
     assert_eq!(replayed.len(), 1);
     let told = told.lock().unwrap();

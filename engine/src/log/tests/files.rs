@@ -216,7 +216,7 @@ fn a_next_file_that_cannot_be_made_is_told() {
     let disk = disk();
     let env = disk.env();
     let (told, notices) = std::sync::mpsc::channel();
-    env.on_notice(move |line| told.send(line.to_owned()).unwrap());
+    env.on_notice(move |_, line| told.send(line.to_owned()).unwrap());
     let (log, _) = open(&env).unwrap();
     for _ in 0..2 {
         let calls = quiet(&disk);

@@ -35,7 +35,7 @@ use super::{
 };
 use crate::{
     Seq,
-    env::{self, Env, on_all_processors},
+    env::{self, Env, Notice, on_all_processors},
     log::{self, Change, Kept, Log, Progress, Replay, ReplayError, Replayed, Xa},
     store::{Delta, StoreError, View, base::Base, merge},
     types::{
@@ -653,9 +653,8 @@ fn drop_orphans(env: &Env, base: &Base, dictionary: &Dictionary) -> Result<(), S
         return Ok(());
     };
     // They are in nobody's way.
-    env.notice(&format!(
-        "the space of index builds that did not end is not given back: {error}"
-    ));
+    let text = format!("the space of index builds that did not end is not given back: {error}");
+    env.notice(Notice::SpaceNotReturned, &text);
     while base.mend()? {}
     Ok(())
 }

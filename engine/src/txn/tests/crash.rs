@@ -179,7 +179,7 @@ fn writing_goes_on_when_a_full_disk_has_room_again() {
     let notices = Arc::new(AtomicU64::new(0));
     let (there_is_room, heard) = (disk.clone(), Arc::clone(&notices));
     // The log waits for room, so somebody must make it.
-    env.on_notice(move |line| {
+    env.on_notice(move |_, line| {
         heard.fetch_add(1, Ordering::SeqCst);
         if line.contains("until there is room") {
             there_is_room.set_capacity(usize::MAX);
