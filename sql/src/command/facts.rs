@@ -87,6 +87,7 @@ impl Command {
                 logs: false,
                 engine: false,
                 hosts: false,
+                resources: false,
                 ..
             } => Facts::of("flush").commits().needs(needed::FLUSH_STATUS),
             Command::Flush {
@@ -94,8 +95,16 @@ impl Command {
                 logs: false,
                 engine: false,
                 hosts: false,
+                resources: false,
                 ..
             } => Facts::of("flush").commits().needs(needed::FLUSH_PRIVILEGES),
+            Command::Flush {
+                resources: true,
+                logs: false,
+                engine: false,
+                hosts: false,
+                ..
+            } => Facts::of("flush").commits().needs(needed::FLUSH_USER_RESOURCES),
             Command::Flush { .. } => Facts::of("flush").commits().needs(needed::RELOAD),
             Command::FlushTables { .. } => Facts::of("flush").commits().needs(needed::FLUSH_TABLES),
             Command::Install(_) => Facts::of("install_component").commits(),

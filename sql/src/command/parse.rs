@@ -437,6 +437,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     }
     let (mut logs, mut status) = (false, false);
     let (mut privileges, mut engine, mut hosts) = (false, false, false);
+    let mut resources = false;
     let mut query_logs = Vec::new();
     c.list(|c| {
         if c.eat_all(&["BINARY", "LOGS"]) {
@@ -456,11 +457,12 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
             engine = true;
         } else if c.eat("HOSTS") {
             hosts = true;
+        } else if c.eat("USER_RESOURCES") {
+            resources = true;
         } else {
-            let others: [&[&str]; 4] = [
+            let others: [&[&str]; 3] = [
                 &["ERROR", "LOGS"],
                 &["RELAY", "LOGS"],
-                &["USER_RESOURCES"],
                 &["OPTIMIZER_COSTS"],
             ];
             if !others.iter().any(|words| c.eat_all(words)) {
@@ -476,6 +478,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         status,
         privileges,
         hosts,
+        resources,
     })
 }
 

@@ -52,6 +52,7 @@ impl Session {
                 status,
                 privileges,
                 hosts,
+                resources,
             } => {
                 self.flush(*logs, *status)?;
                 self.reopen_logs(query_logs);
@@ -60,6 +61,9 @@ impl Session {
                 }
                 if *hosts {
                     self.state.instance.door.hosts.forget_all();
+                }
+                if *resources || *privileges {
+                    self.state.instance.usages.forget_all();
                 }
                 if *privileges {
                     self.state.instance.logins.forget_all();

@@ -13,6 +13,15 @@ use cohort_engine::types::View;
 use std::sync::{Arc, atomic::Ordering};
 
 impl Session {
+    /// A statement of this command is about to be done: 1226 if its account has done too much in this
+    /// hour, 3164 if the audit log must record it and cannot.
+    pub(super) fn admit(&self, command: &str, changes: bool) -> Result<(), SqlError> {
+        if let Some(limited) = &self.state.limited {
+            limited.count_statement(changes, self.state.instance.env().wall_micros())?;
+        }
+        self.audit_before(command)
+    }
+
     /// 1142 and 1143 for what is not allowed, 1356 for views whose definers may not read what they
     /// are made of, and 1142 for statements that change the server's own tables.
     pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {

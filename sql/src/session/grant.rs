@@ -2,12 +2,12 @@
 
 use super::{
     Session,
-    account::{Named, name, names},
+    account::{Named, in_quotes, name, names},
 };
 use crate::{
     command::{ActiveRoles, DefaultRoles, GrantLevel, Lenience, UserName},
     error::SqlError,
-    privileges::{Granted, Level, Privilege, Privileges, Right, needed, quoted_account},
+    privileges::{Granted, Level, Privilege, Privileges, Restrictions, Right, needed, quoted_account},
     rights::{Object, Rights},
     users::{Account, Users},
 };
@@ -21,10 +21,15 @@ impl Session {
         level: &GrantLevel,
         users: &[UserName],
         grant_option: bool,
+        by: Option<&(UserName, ActiveRoles)>,
     ) -> Result<(), SqlError> {
+        if by.is_some() && *level != GrantLevel::Everything {
+            return Err(SqlError::grant_as_not_global());
+        }
         let level = self.level_to_grant_on(what, level)?;
         self.check_object(what, &level)?;
         let known = self.state.instance.users();
+        let (restrictions, by) = self.restrictions_of_grantor(&level, by)?;
         let (grantor, now) = self.grantor();
         let mut changed = Vec::new();
         for user in users {
@@ -33,7 +38,7 @@ impl Session {
             let mut account = Account::clone(account);
             account
                 .grants
-                .grant(what, &level, grant_option, (&grantor, now));
+                .grant_by(what, &level, grant_option, (&grantor, now), &restrictions);
             changed.push(account);
         }
         let option = if grant_option {
@@ -42,11 +47,55 @@ impl Session {
             ""
         };
         let text = format!(
-            "GRANT {} TO {}{option}",
+            "GRANT {} TO {}{option}{by}",
             what.text(&level),
             self.names(users)
         );
         self.store_users(text, &changed, &[])
+    }
+
+    /// In which databases whoever grants something on everything has not all of it, and gives not all
+    /// of it; and AS, as the log has it then.
+    fn restrictions_of_grantor(
+        &self,
+        level: &Level,
+        by: Option<&(UserName, ActiveRoles)>,
+    ) -> Result<(Restrictions, String), SqlError> {
+        let state = &self.state;
+        if *level != Level::Everything {
+            return Ok((Restrictions::new(), String::new()));
+        }
+        let (name, roles, rights) = match by {
+            None => (
+                state.account.clone(),
+                state.roles.clone(),
+                Arc::clone(&state.rights),
+            ),
+            Some((name, roles)) => {
+                let known = state.instance.users();
+                let account = self.find_account(&known, name);
+                let account = account.ok_or_else(SqlError::invalid_as_clause)?;
+                let roles = self.active_roles(account, roles);
+                let roles = roles.map_err(|_| SqlError::invalid_as_clause())?;
+                let rights = state.instance.rights_of(&known, account, &roles);
+                ((account.user.clone(), account.host.clone()), roles, rights)
+            }
+        };
+        let restrictions = rights.restrictions();
+        if restrictions.is_empty() {
+            return Ok((restrictions, String::new()));
+        }
+        let roles = roles.into_iter().map(|(user, host)| UserName {
+            user,
+            host,
+            current: false,
+        });
+        let roles = match roles.collect::<Vec<_>>() {
+            none if none.is_empty() => "NONE".to_owned(),
+            roles => self.names(&roles),
+        };
+        let name = in_quotes(&name.0, &name.1);
+        Ok((restrictions, format!(" AS {name} WITH ROLE {roles}")))
     }
 
     /// REVOKE of privileges.
@@ -60,6 +109,7 @@ impl Session {
         let level = self.level_to_grant_on(what, level)?;
         let known = self.state.instance.users();
         let (grantor, now) = self.grantor();
+        let partial = self.state.instance.has_partial_revokes();
         let mut changed = Vec::new();
         for user in users {
             let Some(account) = self.find_account(&known, user) else {
@@ -72,7 +122,8 @@ impl Session {
                 Some(at) => changed.remove(at),
                 None => Account::clone(account),
             };
-            if account.grants.revoke(what, &level, (&grantor, now)) {
+            let by = (grantor.as_str(), now);
+            if account.grants.revoke(what, &level, by, partial) {
                 changed.push(account);
             } else {
                 let error = no_such_grant(&self.resolved(user), &level);
@@ -238,8 +289,20 @@ impl Session {
         let account = users
             .get(user, host)
             .ok_or_else(SqlError::no_matching_user)?;
+        self.state.roles = self.active_roles(account, wanted)?;
+        self.state.weigh();
+        Ok(())
+    }
+
+    /// The roles that SET ROLE makes active: 3530 for one that the account was not granted.
+    fn active_roles(
+        &self,
+        account: &Account,
+        wanted: &ActiveRoles,
+    ) -> Result<Vec<(String, String)>, SqlError> {
+        let instance = &self.state.instance;
         let granted = instance.roles_of(account);
-        let roles = match wanted {
+        Ok(match wanted {
             ActiveRoles::None => Vec::new(),
             ActiveRoles::Default => instance.default_roles(account),
             ActiveRoles::AllBut(others) => {
@@ -250,11 +313,8 @@ impl Session {
                 };
                 granted.into_iter().filter(|role| !is_other(role)).collect()
             }
-            ActiveRoles::These(roles) => chosen(roles, &granted, (user, host))?,
-        };
-        self.state.roles = roles;
-        self.state.weigh();
-        Ok(())
+            ActiveRoles::These(roles) => chosen(roles, &granted, (&account.user, &account.host))?,
+        })
     }
 
     /// SET DEFAULT ROLE.

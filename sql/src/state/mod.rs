@@ -28,6 +28,7 @@ pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 
 use crate::{
+    account_limits::Limited,
     command::SetScope,
     compression::Compression,
     error::SqlError,
@@ -91,6 +92,8 @@ pub struct State {
     pub(crate) users: (u64, Arc<Users>),
     /// `Instance::rights_changed` when they were found.
     pub(crate) rights_changed: u64,
+    /// What it may do in an hour, if there is a limit.
+    pub(crate) limited: Option<Limited>,
     /// Its password has expired: a new one must be set before anything else.
     pub must_change_password: bool,
     /// It is one of the server's own, which may write to the schema `cohort`.
@@ -242,8 +245,10 @@ impl State {
         }
         let users = Arc::clone(&self.users.1);
         let (user, host) = &self.account;
-        self.rights = match users.get(user, host) {
-            None => Arc::new(Rights::new(Vec::new())),
+        let account = users.get(user, host);
+        self.limited = account.and_then(|account| self.instance.usages.of(account));
+        self.rights = match account {
+            None => Arc::new(Rights::new(Vec::new(), false)),
             Some(account) => {
                 let granted = self.instance.roles_of(account);
                 self.roles.retain(|role| granted.contains(role));
@@ -332,6 +337,12 @@ impl State {
                         .map_or_else(String::new, |gtid| gtid.to_string())
                         .into(),
                 )
+            }
+            "max_user_connections" => {
+                let own = self.limited.as_ref();
+                let own = own.map(|limited| limited.limits().at_once);
+                let own = own.filter(|at_once| *at_once > 0);
+                own.map_or_else(|| self.instance.global(variable), |own| number(own.into()))
             }
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
