@@ -7,7 +7,10 @@ use crate::{error::SqlError, users::Account};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 const HOUR_MICROS: u64 = 3_600_000_000;
 
@@ -113,11 +116,13 @@ fn exceeds(count: &mut u32, limit: u32) -> bool {
 }
 
 /// What an account with limits does.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Limited {
     limits: Limits,
     user: String,
     usage: Arc<Usage>,
+    /// The statement that runs was counted.
+    counted: AtomicBool,
 }
 
 impl Limited {
@@ -129,9 +134,20 @@ impl Limited {
 
     /// Counts a statement that is about to run: 1226 if it is one too many.
     pub fn count_statement(&self, changes: bool, now: u64) -> Result<(), SqlError> {
+        self.counted.store(true, Ordering::Relaxed);
         match self.usage.statement(&self.limits, changes, now) {
             Some((resource, limit)) => Err(self.reached(resource, limit)),
             None => Ok(()),
+        }
+    }
+
+    /// The end of each statement: one that was refused before it could run is counted here, unless it
+    /// was none.
+    pub fn end_statement(&self, error: Option<&SqlError>, now: u64) {
+        let was_counted = self.counted.swap(false, Ordering::Relaxed);
+        let is_statement = error.is_some_and(|error| error.code != SqlError::SYNTAX);
+        if !was_counted && is_statement {
+            self.usage.statement(&self.limits, false, now);
         }
     }
 
@@ -165,6 +181,7 @@ impl Usages {
                 limits: account.limits,
                 user: account.user.clone(),
                 usage: Arc::clone(self.0.lock().entry(key).or_default()),
+                counted: AtomicBool::new(false),
             }
         })
     }

@@ -70,6 +70,7 @@ fn settings(body: &[u8]) -> Option<(u32, Reading)> {
                 let length = usize::from(variables.u8()?);
                 variables.take(length)?;
             }
+            13 => reading.micros = Some(u32::try_from(variables.integer(3)?).ok()?),
             17 => {
                 variables.u64()?;
             }
@@ -92,12 +93,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for time_zone in [None, Some("Europe/Berlin".to_owned())] {
+        for (time_zone, micros) in [(None, None), (Some("Europe/Berlin".to_owned()), Some(999_999))] {
             let reading = Reading {
                 sql_mode: 4,
                 connection: 46,
                 server: 8,
                 time_zone,
+                micros,
             };
             let mut events = Vec::new();
             let flags2 = FLAGS2_NO_FOREIGN_KEY_CHECKS;

@@ -165,7 +165,11 @@ pub(super) fn grant(c: &mut Cursor) -> Parsed<AccountStatement> {
     let level = level(c)?;
     c.expect("TO")?;
     let users = c.list(user)?;
-    let grant_option = c.eat_all(&["WITH", "GRANT", "OPTION"]);
+    let grant_option = c.eat("WITH");
+    if grant_option {
+        c.expect("GRANT")?;
+        c.expect("OPTION")?;
+    }
     let by = c.eat("AS").then(|| grantor(c)).transpose()?;
     Ok(AccountStatement::Grant {
         what,

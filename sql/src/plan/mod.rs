@@ -63,6 +63,7 @@ use crate::{
     lexer::ValueKind,
     parse::{JsonTableSyntax, Parsed, Text},
     rights::Rights,
+    statements::Who,
     row_expr::Settings,
 };
 use cohort_engine::{
@@ -136,8 +137,8 @@ impl<'a> PlanSettings<'a> {
 pub struct Asker<'a> {
     /// What they may do.
     pub rights: &'a Rights,
-    /// User and host of their account.
-    pub account: &'a (String, String),
+    /// Who that is.
+    pub who: &'a Who,
 }
 
 /// What compiling depends on.

@@ -9,7 +9,10 @@ use crate::{
     state::Instance,
     users::{self, Account, Users},
 };
-use cohort_engine::txn::{DdlStatement, Related};
+use cohort_engine::{
+    log::Reading,
+    txn::{DdlStatement, Related},
+};
 use parking_lot::MutexGuard;
 use std::{collections::BTreeSet, fmt::Write, sync::Arc, time::Duration};
 
@@ -530,7 +533,10 @@ impl Session {
             database: self.state.database.to_string(),
             // MariaDB has other accounts, and reads no comments of MySQL 8.
             text: format!("/*!80000 {text} */"),
-            reading: cohort_engine::log::Reading::PLAIN,
+            reading: Reading {
+                micros: u32::try_from(self.micros_now() % 1_000_000).ok(),
+                ..Reading::PLAIN
+            },
             foreign_key_checks: true,
         };
         let related = Related::default();

@@ -87,15 +87,15 @@ impl Session {
             let Some(denied) = denied(&rights, need) else {
                 continue;
             };
-            let (user, host) = &self.state.account;
+            let state = &self.state;
             return Err(match (&need.within, denied) {
                 (Some(view), _) => SqlError::view_invalid(&view.database, &view.name),
                 (None, Denied::Column(column)) => {
-                    SqlError::column_access_denied(need.command, user, host, column, &need.table)
+                    state.refused_column(need.command, column, &need.table)
                 }
                 (None, Denied::Table) => {
                     let commands = all_commands(&rights, need, needs);
-                    self.state.refused(&commands.join(", "), &need.table)
+                    state.refused(&commands.join(", "), &need.table)
                 }
             });
         }

@@ -423,11 +423,7 @@ impl Session {
                     has = has.with(privilege.into());
                 }
             } else if has_option && rights.within_table(database, table).has(privilege) {
-                let (user, host) = &state.account;
-                let command = privilege.name();
-                return Err(SqlError::column_access_denied(
-                    command, user, host, column, table,
-                ));
+                return Err(state.refused_column(privilege.name(), column, table));
             }
         }
         let dynamic = what.dynamic(level);

@@ -344,6 +344,10 @@ impl Session {
     fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
         let result = self.settle_reads().and(result);
         let state = &mut self.state;
+        if let Some(limited) = &state.limited {
+            let now = state.instance.env().wall_micros();
+            limited.end_statement(result.as_ref().err(), now);
+        }
         if let Err(error) = &result {
             state.warnings.push(Level::Error, error.clone());
             let errors = &state.instance.sessions.errors;

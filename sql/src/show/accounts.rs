@@ -126,10 +126,7 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
     if attempts > 0 || days != LockTime::Days(0) {
         lockout = format!(" FAILED_LOGIN_ATTEMPTS {attempts} PASSWORD_LOCK_TIME {days}");
     }
-    let limits = match account.limits.is_any() {
-        true => shown_limits(account.limits),
-        false => String::new(),
-    };
+    let limits = shown_limits(account.limits);
     let policy = account.policy;
     let days = policy.reuse_days.map(|days| format!("{days} DAY"));
     let statement = format!(
@@ -148,10 +145,15 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
     Ok(Shown::new(&[(&heading, LONG)], vec![vec![text(statement)]]))
 }
 
-/// All limits, if there are some.
+/// WITH, if there are limits.
 fn shown_limits(limits: Limits) -> String {
-    let parts = limits.parts().map(|(keyword, limit)| format!(" {keyword} {limit}"));
-    format!(" WITH{}", parts.concat())
+    let parts = limits.parts().into_iter();
+    let parts = parts.filter(|(_, limit)| *limit > 0);
+    let parts = parts.map(|(keyword, limit)| format!(" {keyword} {limit}"));
+    match parts.collect::<String>() {
+        none if none.is_empty() => none,
+        parts => format!(" WITH{parts}"),
+    }
 }
 
 /// A string's contents, with backslashes before what may not stand in one.

@@ -204,8 +204,13 @@ impl State {
     }
     /// 1142: the command is not allowed on this table or view.
     pub fn refused(&self, command: &str, table: &str) -> SqlError {
-        let (user, host) = &self.account;
-        SqlError::table_access_denied(command, user, host, table)
+        let Who { account, host, .. } = &*self.logged;
+        SqlError::table_access_denied(command, account, host, table)
+    }
+    /// 1143: the same of a column.
+    pub fn refused_column(&self, command: &str, column: &str, table: &str) -> SqlError {
+        let Who { account, host, .. } = &*self.logged;
+        SqlError::column_access_denied(command, account, host, column, table)
     }
     /// 1044 without all of these privileges on a database.
     pub fn need_on_database(&self, needed: &[Privilege], database: &str) -> Result<(), SqlError> {
@@ -414,6 +419,7 @@ impl State {
             connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
             server: number("collation_server").unwrap_or(Reading::PLAIN.server),
             time_zone: (zone != "SYSTEM").then(|| zone.to_owned()),
+            micros: None,
         }
     }
     /// The value of a user variable; NULL if it was never set.

@@ -109,6 +109,10 @@ fn query(
         out.extend_from_slice(&[5, length]); // Q_TIME_ZONE
         out.extend_from_slice(name.as_bytes());
     }
+    if let Some(micros) = reading.micros {
+        out.push(13); // Q_MICROSECONDS
+        out.extend_from_slice(&micros.to_le_bytes()[..3]);
+    }
     let mut number_at = None;
     if ddl {
         out.push(17); // Q_DDL_LOGGED_WITH_XID
