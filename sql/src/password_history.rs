@@ -45,7 +45,9 @@ pub struct Reuse {
 impl Reuse {
     /// Whether a password holds others like it back, before which `newer` others were set.
     fn forbids(self, past: &Past, newer: u64, now: u64) -> bool {
-        let until = past.set.saturating_add(self.days.saturating_mul(DAY_MICROS));
+        let until = past
+            .set
+            .saturating_add(self.days.saturating_mul(DAY_MICROS));
         newer < self.passwords || self.days > 0 && until > now
     }
 }

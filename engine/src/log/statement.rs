@@ -93,7 +93,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for (time_zone, micros) in [(None, None), (Some("Europe/Berlin".to_owned()), Some(999_999))] {
+        for (time_zone, micros) in [
+            (None, None),
+            (Some("Europe/Berlin".to_owned()), Some(999_999)),
+        ] {
             let reading = Reading {
                 sql_mode: 4,
                 connection: 46,

@@ -46,7 +46,12 @@ pub(super) fn users(session: &State) -> Rows {
         let last = [Privilege::CreateRole, Privilege::DropRole];
         row.extend(in_columns().map(|privilege| flag(global.has(privilege))));
         row.extend(required(&account.requirement));
-        row.extend(account.limits.parts().map(|(_, limit)| number(limit.into())));
+        row.extend(
+            account
+                .limits
+                .parts()
+                .map(|(_, limit)| number(limit.into())),
+        );
         row.extend([
             text(&account.plugin),
             text(&account.authentication),

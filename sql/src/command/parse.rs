@@ -460,11 +460,8 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         } else if c.eat("USER_RESOURCES") {
             resources = true;
         } else {
-            let others: [&[&str]; 3] = [
-                &["ERROR", "LOGS"],
-                &["RELAY", "LOGS"],
-                &["OPTIMIZER_COSTS"],
-            ];
+            let others: [&[&str]; 3] =
+                [&["ERROR", "LOGS"], &["RELAY", "LOGS"], &["OPTIMIZER_COSTS"]];
             if !others.iter().any(|words| c.eat_all(words)) {
                 return Err(c.error());
             }

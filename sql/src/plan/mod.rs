@@ -63,8 +63,8 @@ use crate::{
     lexer::ValueKind,
     parse::{JsonTableSyntax, Parsed, Text},
     rights::Rights,
-    statements::Who,
     row_expr::Settings,
+    statements::Who,
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},

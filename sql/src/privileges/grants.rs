@@ -168,13 +168,7 @@ impl Grants {
     }
 
     /// GRANT, by whom and when (in seconds since 1970).
-    pub fn grant(
-        &mut self,
-        granted: &Granted,
-        level: &Level,
-        grant_option: bool,
-        by: (&str, u64),
-    ) {
+    pub fn grant(&mut self, granted: &Granted, level: &Level, grant_option: bool, by: (&str, u64)) {
         self.grant_by(granted, level, grant_option, by, &Restrictions::new());
     }
 

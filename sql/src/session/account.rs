@@ -379,7 +379,11 @@ impl Session {
             let _ = write!(text, " PASSWORD REUSE INTERVAL {}", or_default(days));
         }
         if let Some(required) = require_current {
-            let _ = write!(text, " PASSWORD REQUIRE CURRENT{}", required_text(*required));
+            let _ = write!(
+                text,
+                " PASSWORD REQUIRE CURRENT{}",
+                required_text(*required)
+            );
         }
         if let Some(attempts) = failed_logins {
             let _ = write!(text, " FAILED_LOGIN_ATTEMPTS {attempts}");

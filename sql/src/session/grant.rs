@@ -7,7 +7,9 @@ use super::{
 use crate::{
     command::{ActiveRoles, DefaultRoles, GrantLevel, Lenience, UserName},
     error::SqlError,
-    privileges::{Granted, Level, Privilege, Privileges, Restrictions, Right, needed, quoted_account},
+    privileges::{
+        Granted, Level, Privilege, Privileges, Restrictions, Right, needed, quoted_account,
+    },
     rights::{Object, Rights},
     users::{Account, Users},
 };

@@ -150,7 +150,8 @@ impl Session {
     /// When an account may have a password again.
     fn reuse_of(&self, account: &Account) -> Reuse {
         let values = self.state.instance.globals.values();
-        let or_usual = |own: Option<u16>, usual| own.map_or_else(|| values.number(usual), u64::from);
+        let or_usual =
+            |own: Option<u16>, usual| own.map_or_else(|| values.number(usual), u64::from);
         Reuse {
             passwords: or_usual(account.policy.history, "password_history"),
             days: or_usual(account.policy.reuse_days, "password_reuse_interval"),
