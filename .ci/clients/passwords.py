@@ -130,6 +130,7 @@ root: CREATE DATABASE `p_q`; CREATE DATABASE pxq; GRANT SELECT ON `p_q`.* TO c@l
 c: USE p_q; USE pxq; USE hr; USE it
 root: GRANT SELECT ON *.* TO c@localhost AS p@localhost; SHOW GRANTS FOR c@localhost; GRANT SELECT ON *.* TO c@localhost AS q@localhost WITH ROLE NONE; SHOW GRANTS FOR c@localhost
 root: GRANT SELECT ON hr.* TO c@localhost AS p@localhost
+p: GRANT SELECT ON *.* TO c@localhost AS root@localhost; GRANT SELECT ON *.* TO c@localhost AS a@localhost
 root: GRANT CREATE ON *.* TO q@localhost; REVOKE CREATE ON made.* FROM q@localhost; REVOKE PROCESS ON hr.* FROM q@localhost; REVOKE CREATE ON hr.t FROM q@localhost
 q: CREATE DATABASE made; CREATE TABLE made.t (a INT)
 root: GRANT SELECT (a) ON hr.t TO q@localhost

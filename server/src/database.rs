@@ -69,7 +69,7 @@ impl Database {
         let instance = &self.instance;
         let users = instance.users();
         let limited = users.get(&account.0, &account.1);
-        let limited = limited.and_then(|account| instance.usages.of(account));
+        let limited = limited.and_then(|account| instance.limited(account));
         if limited.as_ref().is_none_or(|one| one.limits().at_once == 0) {
             let max = instance.globals.values().number("max_user_connections");
             if max > 0 && instance.sessions.of_user(user) + more > max {

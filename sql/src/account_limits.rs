@@ -3,7 +3,7 @@
 //! As in MySQL what it does is counted in memory, for all its sessions together: a restart, FLUSH
 //! USER_RESOURCES and a change of its limits begin a new hour.
 
-use crate::{error::SqlError, users::Account};
+use crate::error::SqlError;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -168,18 +168,18 @@ impl Limited {
     }
 }
 
-/// What all accounts with limits have done.
+/// What all accounts with limits have done, by their names and hosts.
 #[derive(Default)]
 pub struct Usages(Mutex<FxHashMap<(String, String), Arc<Usage>>>);
 
 impl Usages {
     /// What an account has done; `None` if it has no limits.
-    pub fn of(&self, account: &Account) -> Option<Limited> {
-        account.limits.is_any().then(|| {
-            let key = (account.user.clone(), account.host.clone());
+    pub fn of(&self, (user, host): (&str, &str), limits: Limits) -> Option<Limited> {
+        limits.is_any().then(|| {
+            let key = (user.to_owned(), host.to_owned());
             Limited {
-                limits: account.limits,
-                user: account.user.clone(),
+                limits,
+                user: user.to_owned(),
                 usage: Arc::clone(self.0.lock().entry(key).or_default()),
                 counted: AtomicBool::new(false),
             }
@@ -187,16 +187,16 @@ impl Usages {
     }
 
     /// A new hour begins for an account.
-    pub fn forget(&self, account: &Account) {
-        let key = (account.user.clone(), account.host.clone());
+    pub fn forget(&self, user: &str, host: &str) {
+        let key = (user.to_owned(), host.to_owned());
         if let Some(usage) = self.0.lock().get(&key) {
             *usage.0.lock() = Hour::default();
         }
     }
 
     /// An account is gone.
-    pub fn remove(&self, account: &Account) {
-        let key = (account.user.clone(), account.host.clone());
+    pub fn remove(&self, user: &str, host: &str) {
+        let key = (user.to_owned(), host.to_owned());
         self.0.lock().remove(&key);
     }
 
@@ -215,16 +215,15 @@ mod tests {
     #[test]
     fn an_hour_has_so_many_statements_and_connections() {
         let usages = Usages::default();
-        let mut account = Account::new("u", "%");
-        assert!(usages.of(&account).is_none());
-        account.limits = Limits {
+        let of = |limits| usages.of(("u", "%"), limits);
+        assert!(of(Limits::default()).is_none());
+        let limits = Limits {
             queries: 3,
             updates: 1,
             connections: 2,
             at_once: 1,
         };
-        let one = usages.of(&account).unwrap();
-        let other = usages.of(&account).unwrap();
+        let (one, other) = (of(limits).unwrap(), of(limits).unwrap());
         let statement = |changes, now| one.count_statement(changes, now).is_ok();
         assert!(statement(true, 0) && !statement(true, 1) && statement(false, 2));
         assert!(!statement(false, 3) && other.count_statement(false, 4).is_err());
@@ -232,7 +231,7 @@ mod tests {
         assert!(one.count_session(2, HOUR_MICROS).is_err());
         let session = || one.count_session(1, HOUR_MICROS).is_ok();
         assert!(session() && session() && !session());
-        usages.forget(&account);
+        usages.forget("u", "%");
         assert!(session() && statement(true, HOUR_MICROS));
     }
 }

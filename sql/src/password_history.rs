@@ -1,13 +1,10 @@
 //! The passwords that an account had, and whether it may have one of them again.
 
-use crate::{
-    password,
-    users::{Account, DAY, NATIVE},
-};
+use crate::password;
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
-const DAY_MICROS: u64 = DAY * 1_000_000;
+const DAY_MICROS: u64 = 86_400_000_000;
 
 /// What an account says about changes of its password; `None`: it is as the variables
 /// `password_history`, `password_reuse_interval` and `password_require_current` say.
@@ -68,51 +65,51 @@ pub fn required_text(required: Option<bool>) -> &'static str {
     }
 }
 
-impl Account {
-    /// Whether it had this password too short ago, at a time in microseconds since 1970.
+/// The passwords that an account must not have again yet, the last one first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct History(Vec<Past>);
+
+impl History {
+    /// Whether there are none.
     #[must_use]
-    pub fn had_password(&self, password: &str, reuse: Reuse, now: u64) -> bool {
-        let mut past = (0..).zip(&self.past);
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Past> {
+        self.0.iter()
+    }
+
+    /// Whether a password was set too short ago, at a time in microseconds since 1970.
+    #[must_use]
+    pub fn forbids(&self, password: &str, reuse: Reuse, now: u64) -> bool {
+        let mut past = (0..).zip(&self.0);
         past.any(|(newer, past)| {
-            reuse.forbids(past, newer, now) && self.is_stored_as(password, &past.stored)
+            reuse.forbids(past, newer, now) && password::matches(&past.stored, password.as_bytes())
         })
     }
 
-    /// Notes the password that it has now, and forgets those that do not matter any more. An account
-    /// without a password keeps what was noted.
-    pub fn note_password(&mut self, reuse: Reuse, now: u64) {
-        if self.authentication.is_empty() {
+    /// Notes what is stored of a password that is set now, and forgets what does not matter any more. No
+    /// password is nothing to be noted.
+    pub fn note(&mut self, stored: &str, reuse: Reuse, now: u64) {
+        if stored.is_empty() {
             return;
         }
         // The new one is before all of them.
         let mut newer = 0;
-        self.past.retain(|past| {
+        self.0.retain(|past| {
             newer += 1;
             reuse.forbids(past, newer, now)
         });
         if reuse.passwords > 0 || reuse.days > 0 {
-            let at = self.past.partition_point(|past| past.set > now);
+            let at = self.0.partition_point(|past| past.set > now);
             let past = Past {
-                stored: self.authentication.clone(),
+                stored: stored.to_owned(),
                 set: now,
             };
-            self.past.insert(at, past);
-        }
-    }
-
-    /// Whether this is its password.
-    #[must_use]
-    pub fn has_password(&self, password: &str) -> bool {
-        self.is_stored_as(password, &self.authentication)
-    }
-
-    /// Whether its plugin stores a password so.
-    fn is_stored_as(&self, password: &str, stored: &str) -> bool {
-        let password = password.as_bytes();
-        match (password.is_empty(), stored.is_empty()) {
-            (false, false) if self.plugin == NATIVE => password::native(password) == stored,
-            (false, false) => password::matches_caching_sha2(stored, password),
-            (one, other) => one && other,
+            self.0.insert(at, past);
         }
     }
 }
@@ -121,15 +118,14 @@ impl Account {
 mod tests {
     use super::*;
 
-    /// An account that has set these passwords, a second after each other.
-    fn account(passwords: &[&str], reuse: Reuse) -> Account {
-        let mut account = Account::new("u", "%");
-        account.plugin = NATIVE.into();
+    /// That of an account that has set these passwords, a second after each other.
+    fn history(passwords: &[&str], reuse: Reuse) -> History {
+        let mut history = History::default();
         for (second, password) in (1..).zip(passwords) {
-            account.authentication = password::native(password.as_bytes());
-            account.note_password(reuse, second * 1_000_000);
+            let stored = password::native(password.as_bytes());
+            history.note(&stored, reuse, second * 1_000_000);
         }
-        account
+        history
     }
 
     #[test]
@@ -138,22 +134,23 @@ mod tests {
             passwords: 2,
             days: 0,
         };
-        let account = account(&["a", "b", "c", ""], reuse);
-        let had = |password| account.had_password(password, reuse, 9_000_000);
-        assert!(had("c") && had("b") && !had("a") && !had(""));
-        assert_eq!(account.past.len(), 2);
-        assert!(account.has_password("") && !account.has_password("c"));
+        let history = history(&["a", "b", "c", ""], reuse);
+        let forbids = |password| history.forbids(password, reuse, 9_000_000);
+        assert!(forbids("c") && forbids("b") && !forbids("a") && !forbids(""));
+        assert_eq!(history.iter().count(), 2);
     }
 
     #[test]
     fn so_many_days_must_be_between() {
+        const DAY: u64 = 86_400;
         let reuse = Reuse {
             passwords: 0,
             days: 1,
         };
-        let account = account(&["a", "b"], reuse);
-        let had = |password, second| account.had_password(password, reuse, second * 1_000_000);
-        assert!(had("a", DAY) && !had("a", DAY + 1) && had("b", DAY + 1) && !had("b", DAY + 2));
+        let history = history(&["a", "b"], reuse);
+        let forbids = |password, second| history.forbids(password, reuse, second * 1_000_000);
+        assert!(forbids("a", DAY) && !forbids("a", DAY + 1));
+        assert!(forbids("b", DAY + 1) && !forbids("b", DAY + 2));
     }
 
     #[test]
@@ -166,9 +163,11 @@ mod tests {
             passwords: 2,
             ..none
         };
-        let mut account = account(&["a", "b"], two);
-        assert!(!account.had_password("b", none, 3_000_000));
-        account.note_password(none, 3_000_000);
-        assert_eq!(account.past, []);
+        let mut history = history(&["a", "b"], two);
+        assert!(!history.forbids("b", none, 3_000_000));
+        history.note("", none, 3_000_000);
+        assert!(!history.is_empty());
+        history.note("*", none, 3_000_000);
+        assert!(history.is_empty());
     }
 }

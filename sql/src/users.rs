@@ -14,7 +14,7 @@
 use crate::{
     account_limits::Limits,
     error::SqlError,
-    password_history::{Past, Policy},
+    password_history::{History, Policy},
     privileges::{Grants, quoted_account},
 };
 use cohort_engine::{
@@ -231,8 +231,8 @@ pub struct Account {
     #[serde(default)]
     pub policy: Policy,
     /// The passwords that it must not have again yet, the last one first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub past: Vec<Past>,
+    #[serde(default, skip_serializing_if = "History::is_empty")]
+    pub past: History,
     /// WITH MAX_QUERIES_PER_HOUR and its kin.
     #[serde(default)]
     pub limits: Limits,
@@ -262,7 +262,7 @@ impl Account {
             lifetime: Lifetime::default(),
             lockout: Lockout::default(),
             policy: Policy::default(),
-            past: Vec::new(),
+            past: History::default(),
             limits: Limits::default(),
             grants: Grants::default(),
             default_roles: Vec::new(),

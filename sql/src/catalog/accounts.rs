@@ -168,7 +168,7 @@ fn required(requirement: &Requirement) -> [Value; 4] {
 /// mysql.password_history.
 pub(super) fn password_history(session: &State) -> Rows {
     of_each(session, |account, rows| {
-        for past in &account.past {
+        for past in account.past.iter() {
             rows.push(vec![
                 text(&account.host),
                 text(&account.user),

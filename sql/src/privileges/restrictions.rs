@@ -10,26 +10,22 @@
 //! what it gives alone: what one of them may not do in a database another may.
 
 use super::{Grants, Privileges};
-use crate::catalog::is_virtual;
 use std::collections::BTreeMap;
+
+/// Databases that are computed, whose names may be written in any case.
+const IN_ANY_CASE: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
 
 /// What is not granted on which databases.
 pub type Restrictions = BTreeMap<String, Privileges>;
 
-/// Those on one database. Databases that are computed are found by their names in any case.
+/// Those on one database.
 fn on(restrictions: &Restrictions, database: &str) -> Privileges {
-    if restrictions.is_empty() {
-        return Privileges::NONE;
+    let is = |name: &str| name.eq_ignore_ascii_case(database);
+    if restrictions.is_empty() || !IN_ANY_CASE.into_iter().any(is) {
+        return restrictions.get(database).copied().unwrap_or_default();
     }
-    if let Some(known) = restrictions.get(database) {
-        return *known;
-    }
-    if !is_virtual(database) {
-        return Privileges::NONE;
-    }
-    let mut all = restrictions.iter();
-    let same = all.find(|(name, _)| name.eq_ignore_ascii_case(database));
-    same.map_or(Privileges::NONE, |(_, known)| *known)
+    let same = restrictions.iter().filter(|(name, _)| is(name));
+    same.fold(Privileges::NONE, |all, (_, known)| all.with(*known))
 }
 
 impl Grants {
@@ -165,6 +161,8 @@ mod tests {
         assert_eq!(grants.restrictions, Restrictions::new(), "it had it before");
         assert!(grants.revoke(&select, &Level::Database("mysql".into()), ("", 0), true));
         assert_eq!(grants.global_in("MySQL"), Privileges::NONE);
+        assert!(grants.revoke(&select, &Level::Database("SYS".into()), ("", 0), true));
+        assert_eq!(grants.global_in("sys"), Privileges::NONE);
         give(&mut grants, &by);
         assert_eq!(grants.restrictions, Restrictions::new());
     }

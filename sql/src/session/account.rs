@@ -284,7 +284,9 @@ impl Session {
         self.store_users(text, &changed, &[])?;
         if !options.limits.is_empty() {
             let usages = &self.state.instance.usages;
-            changed.iter().for_each(|account| usages.forget(account));
+            for account in &changed {
+                usages.forget(&account.user, &account.host);
+            }
         }
         Ok(())
     }
@@ -538,7 +540,7 @@ impl Session {
             // MariaDB has other accounts, and reads no comments of MySQL 8.
             text: format!("/*!80000 {text} */"),
             reading: Reading {
-                micros: u32::try_from(self.micros_now() % 1_000_000).ok(),
+                began: Some(self.micros_now()),
                 ..Reading::PLAIN
             },
             foreign_key_checks: true,
@@ -549,7 +551,8 @@ impl Session {
         let engine = &self.state.instance.engine;
         engine.change_schema(&self.state.owner, change, &related, &statement, wait, None)?;
         for account in remove {
-            self.state.instance.usages.remove(account);
+            let usages = &self.state.instance.usages;
+            usages.remove(&account.user, &account.host);
         }
         for account in put {
             self.state.instance.logins.forget(account);

@@ -31,7 +31,14 @@ impl Session {
         let level = self.level_to_grant_on(what, level)?;
         self.check_object(what, &level)?;
         let known = self.state.instance.users();
-        let (restrictions, by) = self.restrictions_of_grantor(&level, by)?;
+        let mut granted = what.privileges(&level);
+        if grant_option {
+            granted = granted.with(Privilege::GrantOption.into());
+        }
+        let (restrictions, by) = match level {
+            Level::Everything => self.restrictions_of_grantor(granted, by)?,
+            Level::Database(_) | Level::Table(..) => Default::default(),
+        };
         let (grantor, now) = self.grantor();
         let mut changed = Vec::new();
         for user in users {
@@ -56,23 +63,17 @@ impl Session {
         self.store_users(text, &changed, &[])
     }
 
-    /// In which databases whoever grants something on everything has not all of it, and gives not all
-    /// of it; and AS, as the log has it then.
+    /// In which databases whoever grants privileges on everything has not all of them, and gives not all
+    /// of them; and AS, as the log has it then.
     fn restrictions_of_grantor(
         &self,
-        level: &Level,
+        granted: Privileges,
         by: Option<&(UserName, ActiveRoles)>,
     ) -> Result<(Restrictions, String), SqlError> {
         let state = &self.state;
-        if *level != Level::Everything {
-            return Ok((Restrictions::new(), String::new()));
-        }
-        let (name, roles, rights) = match by {
-            None => (
-                state.account.clone(),
-                state.roles.clone(),
-                Arc::clone(&state.rights),
-            ),
+        let own = state.rights.restrictions();
+        let (name, roles, restrictions) = match by {
+            None => (state.account.clone(), state.roles.clone(), own),
             Some((name, roles)) => {
                 let known = state.instance.users();
                 let account = self.find_account(&known, name);
@@ -80,21 +81,29 @@ impl Session {
                 let roles = self.active_roles(account, roles);
                 let roles = roles.map_err(|_| SqlError::invalid_as_clause())?;
                 let rights = state.instance.rights_of(&known, account, &roles);
-                ((account.user.clone(), account.host.clone()), roles, rights)
+                let theirs = rights.restrictions();
+                // Nobody gives more in another's name.
+                let mut own = own.into_iter();
+                let is_more = own.any(|(database, restricted)| {
+                    let theirs = theirs.get(&database).copied().unwrap_or_default();
+                    !theirs.has_all(restricted.both(granted))
+                });
+                if is_more {
+                    return Err(SqlError::invalid_as_clause());
+                }
+                ((account.user.clone(), account.host.clone()), roles, theirs)
             }
         };
-        let restrictions = rights.restrictions();
         if restrictions.is_empty() {
             return Ok((restrictions, String::new()));
         }
-        let roles = roles.into_iter().map(|(user, host)| UserName {
-            user,
-            host,
-            current: false,
-        });
-        let roles = match roles.collect::<Vec<_>>() {
-            none if none.is_empty() => "NONE".to_owned(),
-            roles => self.names(&roles),
+        let roles: Vec<String> = roles
+            .iter()
+            .map(|(user, host)| in_quotes(user, host))
+            .collect();
+        let roles = match roles.is_empty() {
+            true => "NONE".to_owned(),
+            false => roles.join(","),
         };
         let name = in_quotes(&name.0, &name.1);
         Ok((restrictions, format!(" AS {name} WITH ROLE {roles}")))

@@ -8,7 +8,7 @@ use crate::{
     command::{Authentication, Before, UserName, UserSpec},
     error::SqlError,
     password,
-    password_history::Reuse,
+    password_history::{History, Reuse},
     privileges::needed,
     users::{Account, CACHING_SHA2, NATIVE},
 };
@@ -114,7 +114,7 @@ impl Session {
         let is_own = was.is(&own.0, &own.1);
         match &before.replaced {
             Some(_) if !is_own => return Err(SqlError::current_password_of_other()),
-            Some(password) if !was.has_password(password) => {
+            Some(current) if !password::matches(&was.authentication, current.as_bytes()) => {
                 return Err(SqlError::wrong_current_password());
             }
             None if is_own && self.must_say_current(was) && self.may_alter().is_err() => {
@@ -171,7 +171,7 @@ impl Session {
             }
             if account.plugin != *plugin {
                 // Nothing could be compared with what another plugin has stored.
-                account.past.clear();
+                account.past = History::default();
             }
             account.plugin.clone_from(plugin);
             account.authentication.clear();
@@ -190,12 +190,12 @@ impl Session {
         };
         let (reuse, now) = (self.reuse_of(account), self.micros_now());
         if let Some(password) = password {
-            if account.had_password(&password, reuse, now) {
+            if account.past.forbids(&password, reuse, now) {
                 return Err(SqlError::password_used_before(&account.user, &account.host));
             }
             account.authentication = self.stored(account, &password, operation)?;
         }
-        account.note_password(reuse, now);
+        account.past.note(&account.authentication, reuse, now);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::{
     replicas::Replicas, replication::Replication, tls::Tls,
 };
 use crate::{
-    account_limits::Usages,
+    account_limits::{Limited, Usages},
     advice::{Advice, Subject},
     command,
     error::SqlError,
@@ -97,7 +97,7 @@ pub struct Instance {
     /// Wrong passwords in a row.
     pub logins: Logins,
     /// What accounts with limits have done.
-    pub usages: Usages,
+    pub(crate) usages: Usages,
     /// Who comes in.
     pub door: Door,
     /// The words of validate_password.dictionary_file.
@@ -243,6 +243,12 @@ impl Instance {
             Arc::new(Rights::new(members, self.has_partial_revokes()))
         });
         Arc::clone(rights)
+    }
+    /// What an account does, if it has limits.
+    #[must_use]
+    pub fn limited(&self, account: &Account) -> Option<Limited> {
+        let name = (account.user.as_str(), account.host.as_str());
+        self.usages.of(name, account.limits)
     }
     /// partial_revokes: privileges on everything can be revoked on databases.
     pub(crate) fn has_partial_revokes(&self) -> bool {

@@ -251,7 +251,7 @@ impl State {
         let users = Arc::clone(&self.users.1);
         let (user, host) = &self.account;
         let account = users.get(user, host);
-        self.limited = account.and_then(|account| self.instance.usages.of(account));
+        self.limited = account.and_then(|account| self.instance.limited(account));
         self.rights = match account {
             None => Arc::new(Rights::new(Vec::new(), false)),
             Some(account) => {
@@ -419,7 +419,7 @@ impl State {
             connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
             server: number("collation_server").unwrap_or(Reading::PLAIN.server),
             time_zone: (zone != "SYSTEM").then(|| zone.to_owned()),
-            micros: None,
+            began: None,
         }
     }
     /// The value of a user variable; NULL if it was never set.
