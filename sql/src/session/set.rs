@@ -285,9 +285,7 @@ impl Session {
             None if global || variable.scope == Scope::Session => (variable.default(), None),
             None => (self.state.instance.global(variable), None),
         };
-        if scope != SetScope::Session {
-            self.state.instance.check_value(variable.name, &value)?;
-        }
+        self.state.instance.check_value(variable.name, &value)?;
         if variable.access == Access::Pinned && self.state.variable(variable, scope) != value {
             return Err(SqlError::not_supported(format_args!(
                 "{} = {}",
