@@ -111,7 +111,7 @@ root: SHOW GRANTS FOR p@localhost; SELECT User_attributes FROM mysql.user WHERE 
 p: SELECT * FROM hr.t; SELECT * FROM it.t; INSERT INTO hr.t VALUES (1); SELECT a FROM hr.t; UPDATE hr.t SET a = a; UPDATE it.t SET a = a
 root: REVOKE INSERT, UPDATE ON hr.* FROM p@localhost; REVOKE DELETE ON hr.* FROM p@localhost; REVOKE DELETE, SELECT ON it.* FROM p@localhost; REVOKE ALL ON it.* FROM p@localhost; SHOW GRANTS FOR p@localhost
 p: USE hr; SHOW DATABASES LIKE 'h%'; SHOW TABLES FROM hr; SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'hr'; SHOW CREATE TABLE hr.t; INSERT INTO hr.t VALUES (1)
-root: SET GLOBAL partial_revokes = OFF; SET GLOBAL partial_revokes = DEFAULT; SET PERSIST partial_revokes = OFF
+root: SET GLOBAL partial_revokes = OFF; SET GLOBAL partial_revokes = DEFAULT; SET PERSIST partial_revokes = OFF; SELECT * FROM performance_schema.persisted_variables; SET PERSIST_ONLY partial_revokes = OFF; RESET PERSIST partial_revokes
 root: GRANT SELECT ON hr.* TO p@localhost; SHOW GRANTS FOR p@localhost; GRANT ALL ON hr.* TO p@localhost; SHOW GRANTS FOR p@localhost; SELECT * FROM mysql.db WHERE User = 'p'
 root: REVOKE SELECT ON hr.* FROM p@localhost; SHOW GRANTS FOR p@localhost; REVOKE SELECT ON hr.* FROM p@localhost; SHOW GRANTS FOR p@localhost
 root: GRANT SELECT ON hr.t TO p@localhost
@@ -231,7 +231,8 @@ def caught_up(replica, source, name):
 
 def restarted(cohort, server):
     """All of it survives kill -9; what is counted in memory begins anew."""
-    server.make(["ALTER USER a@localhost IDENTIFIED BY 'last' RETAIN CURRENT PASSWORD"])
+    server.make(["ALTER USER a@localhost IDENTIFIED BY 'last' RETAIN CURRENT PASSWORD",
+                 "SET PERSIST_ONLY partial_revokes = OFF"])
     before = known(cohort)
     cohort.stop(signal.SIGKILL)
     cohort.start()

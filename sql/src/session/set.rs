@@ -269,6 +269,8 @@ impl Session {
             let what = "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN";
             return Err(SqlError::privilege_needed(what));
         }
+        let instance = &self.state.instance;
+        value.map_or(Ok(()), |value| instance.check_value(variable.name, value))?;
         let rule = || self.state.instance.delay_rule();
         if let Some(value) = value
             && variable.name.starts_with("connection_control_")
@@ -285,7 +287,6 @@ impl Session {
             None if global || variable.scope == Scope::Session => (variable.default(), None),
             None => (self.state.instance.global(variable), None),
         };
-        self.state.instance.check_value(variable.name, &value)?;
         if variable.access == Access::Pinned && self.state.variable(variable, scope) != value {
             return Err(SqlError::not_supported(format_args!(
                 "{} = {}",

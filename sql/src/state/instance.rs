@@ -155,12 +155,7 @@ impl Instance {
         let events = instance.globals.values();
         let events = events.named("cohort_audit_log_events");
         instance.audit.set("cohort_audit_log_events", events);
-        // They may come from a backup of a server that had it on.
-        if instance.has_restrictions()
-            && let Ok(variable) = variables::find("partial_revokes")
-        {
-            instance.globals.set(variable.id, Value::Int(1));
-        }
+        instance.keep_restrictions();
         instance.listen();
         instance
     }
@@ -260,6 +255,15 @@ impl Instance {
         let mut accounts = users.list().iter();
         accounts.any(|account| !account.grants.restrictions.is_empty())
     }
+    /// Turns partial_revokes on if there are some, whatever a setting said: they may come from a backup
+    /// of a server that had it on. True: it was off.
+    pub fn keep_restrictions(&self) -> bool {
+        let turns_on = !self.has_partial_revokes() && self.has_restrictions();
+        if turns_on && let Ok(variable) = variables::find("partial_revokes") {
+            self.globals.set(variable.id, Value::Int(1));
+        }
+        turns_on
+    }
     /// The roles that an account may activate: those that were granted to it, and the mandatory
     /// ones.
     pub(crate) fn roles_of(&self, account: &Account) -> Vec<(String, String)> {
@@ -293,10 +297,6 @@ impl Instance {
     }
     /// Refuses values of variables that depend on more than themselves.
     pub(crate) fn check_value(&self, name: &str, value: &Value) -> Result<(), SqlError> {
-        // What is revoked on some databases only would hold there again.
-        if name == "partial_revokes" && *value == Value::Int(0) && self.has_restrictions() {
-            return Err(SqlError::partial_revoke_exists());
-        }
         if name == "mandatory_roles" {
             self.check_mandatory_roles(value)?;
         }
@@ -389,6 +389,10 @@ impl Instance {
     }
     /// Sets a global variable while running, after `Variable::convert`.
     pub fn set_global(&self, variable: &Variable, value: Value) -> Result<(), SqlError> {
+        // What is revoked on some databases only would hold there again.
+        if variable.name == "partial_revokes" && value == Value::Int(0) && self.has_restrictions() {
+            return Err(SqlError::partial_revoke_exists());
+        }
         for hook in self.hooks.lock().iter() {
             hook(variable.name, &value)?;
         }
