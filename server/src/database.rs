@@ -78,7 +78,10 @@ impl Database {
         }
         match limited {
             Some(limited) => {
-                let sessions = instance.sessions.of_account(account) + more_of_it;
+                let sessions = match limited.limits().at_once {
+                    0 => 0,
+                    _ => instance.sessions.of_account(account) + more_of_it,
+                };
                 limited.count_session(sessions, instance.env().wall_micros())
             }
             None => Ok(()),

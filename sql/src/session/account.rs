@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// Waits until no other session changes accounts; 1205 if that takes too long.
-    fn alone_with_accounts<'i>(
+    pub(super) fn alone_with_accounts<'i>(
         &self,
         instance: &'i Instance,
     ) -> Result<MutexGuard<'i, ()>, SqlError> {
