@@ -525,14 +525,12 @@ class Server:
         except pymysql.MySQLError as error:
             return [error.args]
         with contextlib.closing(connection), connection.cursor() as cursor:
-            for sql in statements:
+            for sql in (part for statement in statements for part in (statement, "SHOW WARNINGS")):
                 try:
                     cursor.execute(sql)
                     told.append([tuple(str(value) for value in row) for row in cursor.fetchall()])
                 except pymysql.MySQLError as error:
                     told.append(error.args)
-                cursor.execute("SHOW WARNINGS")
-                told.append(list(cursor.fetchall()))
         return told
 
     def reset(self, changed):

@@ -68,12 +68,24 @@ pub struct Account {
     pub plugin: String,
     /// The stored form of the password, as in mysql.user; empty for none.
     pub authentication_string: String,
+    /// The same of the password before, which is right as well; empty for none.
+    pub second_string: String,
     /// What its connections must be like.
     pub requirement: Requirement,
     /// ACCOUNT LOCK: nobody logs in.
     pub locked: bool,
     /// The password has expired: who can says a new one first, others are sent away.
     pub expired: bool,
+}
+
+impl Account {
+    /// The stored forms of the passwords that are right.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &str> {
+        let second = Some(self.second_string.as_str()).filter(|second| !second.is_empty());
+        [self.authentication_string.as_str()]
+            .into_iter()
+            .chain(second)
+    }
 }
 
 /// One client's session.

@@ -193,6 +193,15 @@ impl Stream {
         matches!(self.socket, Socket::Unix(_)) || self.tls.get().is_some()
     }
 
+    /// Whether the other end is on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()),
+            Socket::Unix(_) => true,
+        }
+    }
+
     /// Whether TLS has begun.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {

@@ -60,17 +60,33 @@ impl Database {
     fn seconds_now(&self) -> u64 {
         self.instance.env().wall_micros() / 1_000_000
     }
-    /// 1203 if a user has more connections than max_user_connections, or would with so many more.
-    fn check_user(&self, user: &str, more: u64) -> Result<(), SqlError> {
-        let max = self
-            .instance
-            .globals
-            .values()
-            .number("max_user_connections");
-        if max > 0 && self.instance.sessions.of_user(user) + more > max {
-            return Err(SqlError::too_many_user_connections(user));
+    /// 1203 if a user has more connections than max_user_connections, or would with so many more. 1226
+    /// if it is the account whose own limit is reached.
+    fn check_user(
+        &self,
+        (user, more): (&str, u64),
+        (account, more_of_it): (&(String, String), u64),
+    ) -> Result<(), SqlError> {
+        let instance = &self.instance;
+        let users = instance.users();
+        let limited = users.get(&account.0, &account.1);
+        let limited = limited.and_then(|account| instance.limited(account));
+        if limited.as_ref().is_none_or(|one| one.limits().at_once == 0) {
+            let max = instance.globals.values().number("max_user_connections");
+            if max > 0 && instance.sessions.of_user(user) + more > max {
+                return Err(SqlError::too_many_user_connections(user));
+            }
         }
-        Ok(())
+        match limited {
+            Some(limited) => {
+                let sessions = match limited.limits().at_once {
+                    0 => 0,
+                    _ => instance.sessions.of_account(account) + more_of_it,
+                };
+                limited.count_session(sessions, instance.env().wall_micros())
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -89,6 +105,7 @@ impl Backend for Database {
             host: account.host.clone(),
             plugin: account.plugin.clone(),
             authentication_string: account.authentication.clone(),
+            second_string: account.second.clone(),
             requirement: account.requirement.clone(),
             locked: account.locked,
             expired: self.instance.has_expired(account, self.seconds_now()),
@@ -167,7 +184,7 @@ impl Backend for Database {
             session.state().need(needed::SERVICE_CONNECTIONS)?;
         } else {
             // It counts itself already.
-            self.check_user(&user, 0)?;
+            self.check_user((&user, 0), (&session.state().account, 0))?;
         }
         session.leave_commits();
         session.set_client_collation(collation);
@@ -179,10 +196,11 @@ impl Backend for Database {
         Ok(session)
     }
     fn admit_again(&self, session: &Session, who: &Identity) -> Result<(), SqlError> {
-        if session.state().who.user == who.user {
-            return Ok(());
-        }
-        self.check_user(&who.user, 1)
+        let state = session.state();
+        let more = u64::from(state.who.user != who.user);
+        let account = who.account.as_ref().unwrap_or(&state.account);
+        let more_of_it = u64::from(state.account != *account);
+        self.check_user((&who.user, more), (account, more_of_it))
     }
     fn requires_secure_transport(&self) -> bool {
         let globals = self.instance.globals.values();

@@ -326,6 +326,12 @@ pub(crate) fn database(
     for told in instance.turn_off_lost_logs() {
         notice!(Notice::QueryLogFailed, "{told}");
     }
+    if instance.keep_restrictions() {
+        notice!(
+            Notice::PartialRevokes,
+            "partial_revokes is turned on: there are partial revokes, which hold only with it"
+        );
+    }
     let waits = Arc::new(Waits::default());
     let rules = pool::rules(&instance);
     let crowd = processors() * pool::CROWD_PER_CORE;

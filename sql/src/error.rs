@@ -199,6 +199,7 @@ errors! {
     1225 option_used_twice(option) "Option '{option}' used twice in statement";
     1227 privilege_needed(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
     1228 session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
+    1226 user_limit_reached(user, resource, limit) "User '{user}' has exceeded the '{resource}' resource (current value: {limit})";
     1229 global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";
     1230 no_default_of_variable(name) "Variable '{name}' doesn't have a default value";
     1231 wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
@@ -489,8 +490,18 @@ errors! {
     3853 json_object_required(argument, function) "Invalid JSON type in argument {argument} to function {function}; an object is required.";
     3854 cannot_convert_string(value, from, to) "Cannot convert string '{value}' from {from} to {to}";
     3164 audit_failed(event, code) "Aborted by Audit API ('{event}';{code}).";
+    3638 password_used_before(user, host) "Cannot use these credentials for '{user}@{host}' because they contradict the password history policy";
+    3835 grant_as_not_global() "GRANT ... AS is currently supported only for global privileges.";
+    3836 invalid_as_clause() "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to execute the statement.";
+    3878 empty_password_retained(user, host) "Empty password can not be retained as second password for user '{user}'@'{host}'.";
     3880 system_user_mandatory(role) "Cannot set mandatory_roles: AuthId {role} has 'SYSTEM_USER' privilege.";
     3887 regexp_invalid_group_name() "A capture group has an invalid name.";
+    3891 wrong_current_password() "Incorrect current password. Specify the correct password which has to be replaced.";
+    3892 current_password_needed() "Current password needs to be specified in the REPLACE clause in order to change it.";
+    3893 current_password_of_other() "Do not specify the current password while changing it for other users.";
+    3894 password_retained_with_plugin(user, host) "Current password can not be retained for user '{user}'@'{host}' because authentication plugin is being changed.";
+    3895 password_retained_with_empty(user, host) "Current password can not be retained for user '{user}'@'{host}' because new password is empty.";
+    3896 partial_revoke_exists() "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     3934 json_schema_failed(document, keyword, schema) "The JSON document location '{document}' failed requirement '{keyword}' at JSON Schema location '{schema}'.";
     3939 several_constraints(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 constraint_not_found(name) "Constraint '{name}' does not exist.";

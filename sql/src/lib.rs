@@ -1,6 +1,7 @@
 //! SQL on the engine: lexer and parser, planner, executor, and the session that holds the state
 //! of a client's transaction.
 
+mod account_limits;
 mod advice;
 mod catalog;
 mod collations;
@@ -24,6 +25,7 @@ mod networks;
 mod output;
 mod parse;
 pub mod password;
+mod password_history;
 mod password_policy;
 mod plan;
 pub mod privileges;

@@ -57,6 +57,17 @@ pub fn matches_caching_sha2(stored: &str, password: &[u8]) -> bool {
     fits && password.len() <= BYTES_MAX
 }
 
+/// Whether `password` is the one that `stored`, in either form, was made from; the empty form is that
+/// of no password.
+#[must_use]
+pub fn matches(stored: &str, password: &[u8]) -> bool {
+    match (stored.is_empty(), password.is_empty()) {
+        (false, false) if stored.starts_with('*') => native(password) == stored,
+        (false, false) => matches_caching_sha2(stored, password),
+        (one, other) => one && other,
+    }
+}
+
 /// Whether `stored` is a form that caching_sha2_password takes (IDENTIFIED WITH … AS).
 #[must_use]
 pub fn is_caching_sha2(stored: &str) -> bool {
@@ -187,6 +198,8 @@ mod tests {
         assert!(is_caching_sha2(&stored) && stored.len() == 70);
         assert!(matches_caching_sha2(&stored, b"secret"));
         assert!(!matches_caching_sha2(&stored, b"Secret"));
+        assert!(matches(&stored, b"secret") && !matches(&stored, b"") && !matches("", b"x"));
+        assert!(matches(&native(b"x"), b"x") && !matches(&native(b"x"), b"y") && matches("", b""));
         assert_eq!(caching_sha2(b"", [0; SALT]), "");
         let longest = [b'x'; BYTES_MAX + 1];
         let stored = caching_sha2(&longest[1..], *b"0123456789abcdefghij");

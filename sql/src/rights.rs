@@ -1,7 +1,7 @@
 //! What a session may do: the grants of its account and of its active roles.
 
 use crate::{
-    privileges::{AnyOf, Privilege, Privileges, Right},
+    privileges::{AnyOf, Privilege, Privileges, Restrictions, Right},
     users::Account,
 };
 use cohort_engine::types::{Collation, collation};
@@ -35,6 +35,10 @@ pub struct Rights {
     members: Vec<Arc<Account>>,
     /// On everything, of all of them.
     global: Privileges,
+    /// Some of that does not hold in some databases.
+    restricted: bool,
+    /// Grants on databases name each a database, and are no patterns (partial_revokes).
+    literal: bool,
 }
 
 /// Tables of performance_schema that everybody may read, as in MySQL. What they show is about the
@@ -50,13 +54,16 @@ const WORLD_READABLE: [&str; 7] = [
 ];
 
 impl Rights {
-    /// Those of an account with these roles; of none: nothing.
+    /// Those of an account with these roles; of none: nothing. `literal`: partial_revokes.
     #[must_use]
-    pub fn new(members: Vec<Arc<Account>>) -> Rights {
+    pub fn new(members: Vec<Arc<Account>>, literal: bool) -> Rights {
         let global = members.iter().map(|member| member.grants.global);
+        let mut all = members.iter();
         Rights {
             number: next_number(),
             unlimited: false,
+            restricted: all.any(|member| !member.grants.restrictions.is_empty()),
+            literal,
             global: global.fold(Privileges::NONE, Privileges::with),
             members,
         }
@@ -68,6 +75,8 @@ impl Rights {
         Rights {
             number: next_number(),
             unlimited: true,
+            restricted: false,
+            literal: false,
             members: Vec::new(),
             global: Privileges::GLOBAL.with(Privilege::GrantOption.into()),
         }
@@ -89,6 +98,26 @@ impl Rights {
     #[must_use]
     pub fn global(&self) -> Privileges {
         self.global
+    }
+
+    /// As far as they hold in a database.
+    fn global_in(&self, database: &str) -> Privileges {
+        if !self.restricted {
+            return self.global;
+        }
+        let members = self.members.iter();
+        let global = members.map(|member| member.grants.global_in(database));
+        global.fold(Privileges::NONE, Privileges::with)
+    }
+
+    /// In which databases which of them do not hold.
+    #[must_use]
+    pub fn restrictions(&self) -> Restrictions {
+        let members = self.members.iter();
+        let names = members.flat_map(|member| member.grants.restrictions.keys());
+        let all = names.map(|name| (name.clone(), self.global.without(self.global_in(name))));
+        all.filter(|(_, restricted)| !restricted.is_empty())
+            .collect()
     }
 
     /// Whether there is one on everything.
@@ -129,31 +158,44 @@ impl Rights {
     /// The privileges on the whole of something, with those on what it is part of.
     #[must_use]
     pub fn on(&self, object: Object<'_>) -> Privileges {
-        let mut all = self.global;
+        let (Object::Database(database)
+        | Object::Table(database, _)
+        | Object::Column(database, ..)) = object;
+        let mut all = self.global_in(database);
         for member in &self.members {
+            all = all.with(self.of_database(&member.grants.databases, database));
             all = all.with(match object {
-                Object::Database(database) => of_database(&member.grants.databases, database),
-                Object::Table(database, table) => {
+                Object::Database(_) => Privileges::NONE,
+                Object::Table(_, table) => {
                     let table = member.grants.table(database, table);
-                    let table = table.map_or(Privileges::NONE, |table| table.privileges);
-                    table.with(of_database(&member.grants.databases, database))
+                    table.map_or(Privileges::NONE, |table| table.privileges)
                 }
-                Object::Column(database, table, column) => {
+                Object::Column(_, table, column) => {
                     let table = member.grants.table(database, table);
-                    let table = table.map_or(Privileges::NONE, |table| {
+                    table.map_or(Privileges::NONE, |table| {
                         table.privileges.with(table.of_column(column))
-                    });
-                    table.with(of_database(&member.grants.databases, database))
+                    })
                 }
             });
         }
         all.with(given_to_everybody(object))
     }
 
+    /// What the grants on databases say of one.
+    fn of_database(&self, databases: &BTreeMap<String, Privileges>, database: &str) -> Privileges {
+        match self.literal {
+            true => databases.get(database).copied().unwrap_or_default(),
+            false => of_database(databases, database),
+        }
+    }
+
     /// The privileges on all databases that a pattern fits: those on everything, and those that were
     /// granted on this very pattern, or on one that fits whatever it fits.
     #[must_use]
     pub fn on_pattern(&self, pattern: &str) -> Privileges {
+        if self.literal {
+            return self.on(Object::Database(pattern));
+        }
         if let (name, true) = literal(pattern) {
             return self.on(Object::Database(&name));
         }
@@ -320,7 +362,7 @@ mod tests {
             let granted = Granted::These(vec![named]);
             account.grants.grant(&granted, level, false, ("", 0));
         }
-        Rights::new(vec![Arc::new(account)])
+        Rights::new(vec![Arc::new(account)], false)
     }
 
     #[test]

@@ -12,7 +12,9 @@
 //! byte), and it. All strings are behind their lengths (2 bytes, little endian).
 
 use crate::{
+    account_limits::Limits,
     error::SqlError,
+    password_history::{History, Policy},
     privileges::{Grants, quoted_account},
 };
 use cohort_engine::{
@@ -200,6 +202,10 @@ pub struct Account {
     /// What the plugin stores of the password; empty for none.
     #[serde(default)]
     pub authentication: String,
+    /// RETAIN CURRENT PASSWORD: the same of the password before, which is right as well; empty for
+    /// none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub second: String,
     /// REQUIRE.
     #[serde(default)]
     pub requirement: Requirement,
@@ -221,6 +227,15 @@ pub struct Account {
     /// FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
     #[serde(default)]
     pub lockout: Lockout,
+    /// PASSWORD HISTORY and its kin.
+    #[serde(default)]
+    pub policy: Policy,
+    /// The passwords that it must not have again yet, the last one first.
+    #[serde(default, skip_serializing_if = "History::is_empty")]
+    pub past: History,
+    /// WITH MAX_QUERIES_PER_HOUR and its kin.
+    #[serde(default)]
+    pub limits: Limits,
     /// What it was granted.
     #[serde(default)]
     pub grants: Grants,
@@ -238,6 +253,7 @@ impl Account {
             host: host.to_owned(),
             plugin: CACHING_SHA2.to_owned(),
             authentication: String::new(),
+            second: String::new(),
             requirement: Requirement::None,
             locked: false,
             attributes: None,
@@ -245,6 +261,9 @@ impl Account {
             password_expired: false,
             lifetime: Lifetime::default(),
             lockout: Lockout::default(),
+            policy: Policy::default(),
+            past: History::default(),
+            limits: Limits::default(),
             grants: Grants::default(),
             default_roles: Vec::new(),
         }

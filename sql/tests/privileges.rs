@@ -125,7 +125,7 @@ const OTHERS: [(&str, u16); 55] = [
     ("DROP USER root@localhost", NEEDS_PRIVILEGE),
     ("RENAME USER root@localhost TO r", NEEDS_PRIVILEGE),
     ("GRANT ALL ON *.* TO weak", 1045),
-    ("REVOKE ALL ON *.* FROM root@localhost", 1045),
+    ("REVOKE ALL ON *.* FROM root@localhost", 1227),
     ("XA RECOVER", 1401),
     ("KILL 1", 1095),
 ];

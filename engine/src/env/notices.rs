@@ -155,6 +155,8 @@ notices! {
         "The server was asked to stop, and lets statements end."
     AdminReady 13292 "ER_SERVER_STARTUP_ADMIN_INTERFACE" System Server
         "Administrators connect at this address."
+    PartialRevokes 13368 "ER_TURNING_ON_PARTIAL_REVOKES" Warning Server
+        "Accounts have partial revokes, which hold only while partial_revokes is on: it is on now."
     NoTls 13595 "ER_WARN_TLS_CHANNEL_INITIALIZATION_ERROR" Warning Server
         "Clients cannot use TLS."
     ThreadLost 50001 "COHORT_THREAD_LOST" Error Server

@@ -13,6 +13,9 @@ pub struct Reading {
     pub server: u16,
     /// time_zone, if it may matter: of TIMESTAMP values in the text.
     pub time_zone: Option<String>,
+    /// When it began, in microseconds since 1970, if that may matter: it is when a password was set.
+    /// Of others the log has the time of the commit.
+    pub began: Option<u64>,
 }
 
 /// sql_mode as MySQL 9's default, in its bits: ONLY_FULL_GROUP_BY, STRICT_TRANS_TABLES,
@@ -41,6 +44,7 @@ impl Reading {
         connection: UTF8MB4_GENERAL_CI,
         server: UTF8MB4_GENERAL_CI,
         time_zone: None,
+        began: None,
     };
     /// The collation by which a client sends such texts.
     pub(super) fn client(&self) -> u16 {

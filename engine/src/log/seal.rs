@@ -64,8 +64,8 @@ pub(super) fn events(bytes: &mut [u8], position: u64, timestamp: u32, server_id:
     });
 }
 
-/// Completes the transactions in `bytes`: as `events`, with the time of each commit, and the
-/// clock.
+/// Completes the transactions in `bytes`: as `events`, with the time of each commit where there is
+/// none, and the clock.
 pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, clock: &mut Clock) {
     let mut timestamp = [0; 4];
     walk(bytes, position, server_id, |event| {
@@ -90,7 +90,10 @@ pub(super) fn transactions(bytes: &mut [u8], position: u64, server_id: u32, cloc
             let seconds = (u64::from_le_bytes(micros) & !ORIGINAL_FOLLOWS) / 1_000_000;
             timestamp = (seconds as u32).to_le_bytes();
         }
-        put(event, 0, &timestamp);
+        // What says when it began keeps that.
+        if event.get(..4) == Some(&[0; 4]) {
+            put(event, 0, &timestamp);
+        }
     });
 }
 

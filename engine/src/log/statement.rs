@@ -33,7 +33,9 @@ pub fn statement(mut events: &[u8]) -> Option<LoggedStatement> {
         if text == b"BEGIN" || event::xa_statement(text).is_some() {
             continue;
         }
-        let (flags2, reading) = settings(event.body)?;
+        let (flags2, mut reading) = settings(event.body)?;
+        let second = u64::from(event.timestamp) * 1_000_000;
+        reading.began = reading.began.map(|micros| second + micros);
         return Some(LoggedStatement {
             database: String::from_utf8(database.to_vec()).ok()?,
             text: String::from_utf8(text.to_vec()).ok()?,
@@ -45,7 +47,8 @@ pub fn statement(mut events: &[u8]) -> Option<LoggedStatement> {
     None
 }
 
-/// `flags2`, and how the text is to be read, of a QUERY event's body.
+/// `flags2`, and how the text is to be read, of a QUERY event's body; when it began is within the second
+/// that the event's header has.
 fn settings(body: &[u8]) -> Option<(u32, Reading)> {
     let mut cursor = Cursor(body);
     cursor.take(11)?;
@@ -70,6 +73,7 @@ fn settings(body: &[u8]) -> Option<(u32, Reading)> {
                 let length = usize::from(variables.u8()?);
                 variables.take(length)?;
             }
+            13 => reading.began = Some(variables.integer(3)?),
             17 => {
                 variables.u64()?;
             }
@@ -92,12 +96,19 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for time_zone in [None, Some("Europe/Berlin".to_owned())] {
+        for (time_zone, began) in [
+            (None, None),
+            (
+                Some("Europe/Berlin".to_owned()),
+                Some(1_234_567_890_999_999),
+            ),
+        ] {
             let reading = Reading {
                 sql_mode: 4,
                 connection: 46,
                 server: 8,
                 time_zone,
+                began,
             };
             let mut events = Vec::new();
             let flags2 = FLAGS2_NO_FOREIGN_KEY_CHECKS;

@@ -7,6 +7,7 @@ use crate::{
     handshake::Nonce,
     packet::{Cursor, Writer, put_string},
     rsa,
+    stream::Stream,
 };
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -24,7 +25,41 @@ pub struct Account {
     pub password: String,
     /// The default database; empty for none.
     pub database: String,
+    /// Whoever answers may have the password, encrypted under the key that he sends: a connection
+    /// that is not encrypted does not tell who that is. (MySQL's `--get-server-public-key`.)
+    pub trusts_key: bool,
 }
+
+/// How a password may travel, where a server wants more than a proof of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrecy {
+    /// As it is: nobody listens in, and the server is known as far as was asked for.
+    Private,
+    /// Encrypted under the key that the server sends.
+    UnderKey,
+    /// Not at all.
+    Exposed,
+}
+
+impl Secrecy {
+    /// Over this stream. Who answers on this machine is no stranger.
+    #[must_use]
+    pub fn of(stream: &Stream, account: &Account) -> Secrecy {
+        match (
+            stream.is_private(),
+            stream.is_loopback() || account.trusts_key,
+        ) {
+            (true, _) => Secrecy::Private,
+            (false, true) => Secrecy::UnderKey,
+            (false, false) => Secrecy::Exposed,
+        }
+    }
+}
+
+/// What is said of [`Secrecy::Exposed`].
+const EXPOSED: &str = "the server wants the password itself, and this connection is not encrypted: \
+     use TLS (ssl-mode=REQUIRED), or trust whoever answers (get-server-public-key=1, \
+     GET_SOURCE_PUBLIC_KEY = 1)";
 
 /// A login under way.
 #[derive(Debug, Default)]
@@ -107,13 +142,13 @@ impl Login {
         self.respond(&plugin, account, out);
     }
 
-    /// Takes the server's next packet; what to answer is written to `out`. `private` says whether
-    /// a password may travel in the clear, as through a Unix socket.
+    /// Takes the server's next packet; what to answer is written to `out`. `secrecy` says
+    /// how the password may travel.
     pub fn packet(
         &mut self,
         (sequence, payload): (u8, &[u8]),
         account: &Account,
-        private: bool,
+        secrecy: Secrecy,
         out: &mut Writer,
     ) -> Result<Step, LoginError> {
         out.sequence = sequence.wrapping_add(1);
@@ -130,7 +165,7 @@ impl Login {
         match first {
             0 => Ok(Step::In),
             0xfe => self.switch_method(rest, account, out),
-            1 => self.more(rest, account, private, out),
+            1 => self.more(rest, account, secrecy, out),
             _ => Err(malformed()),
         }
     }
@@ -223,18 +258,21 @@ impl Login {
         &mut self,
         data: &[u8],
         account: &Account,
-        private: bool,
+        secrecy: Secrecy,
         out: &mut Writer,
     ) -> Result<Step, LoginError> {
         let mut password = account.password.clone().into_bytes();
         password.push(0);
         let answer = match data {
             [more::FAST_SUCCESS] => return Ok(Step::Wait),
-            [more::FULL] if private => password,
-            [more::FULL] => {
-                self.asked_for_key = true;
-                vec![more::WANT_KEY]
-            }
+            [more::FULL] => match secrecy {
+                Secrecy::Private => password,
+                Secrecy::UnderKey => {
+                    self.asked_for_key = true;
+                    vec![more::WANT_KEY]
+                }
+                Secrecy::Exposed => return Err(LoginError::Unsupported(EXPOSED.into())),
+            },
             pem if self.asked_for_key => {
                 let pem = String::from_utf8_lossy(pem);
                 mask(&mut password, &self.nonce);
@@ -299,6 +337,7 @@ mod tests {
             user: "sb".into(),
             password: "secret".into(),
             database: "sbtest".into(),
+            ..Account::default()
         }
     }
 
@@ -311,7 +350,7 @@ mod tests {
         let mut greeting = Vec::new();
         handshake::put_greeting(&mut greeting, "9.7.0", 7, &NONCE, 2, 0);
         let (mut login, mut out) = (Login::default(), Writer::new());
-        let step = login.packet((0, &greeting), &account(), false, &mut out);
+        let step = login.packet((0, &greeting), &account(), Secrecy::UnderKey, &mut out);
         assert_eq!(step, Ok(Step::Answer));
         assert_eq!(login.version, "9.7.0");
         (login, out)
@@ -363,7 +402,7 @@ mod tests {
         let (mut login, mut out) = greeted();
         out.buffer.clear();
         let switch = b"\xfemysql_native_password\0tsrqponmlkjihgfedcba\0";
-        let step = login.packet((2, switch), &account(), false, &mut out);
+        let step = login.packet((2, switch), &account(), Secrecy::UnderKey, &mut out);
         assert_eq!(step, Ok(Step::Answer));
         let stored = password::native(b"secret");
         assert!(auth::check_native(
@@ -374,7 +413,7 @@ mod tests {
         let unknown = b"\xfesha256_password\0tsrqponmlkjihgfedcba\0";
         assert!(
             login
-                .packet((2, unknown), &account(), false, &mut out)
+                .packet((2, unknown), &account(), Secrecy::UnderKey, &mut out)
                 .is_err()
         );
     }
@@ -385,14 +424,19 @@ mod tests {
         let key = rsa::Key::default();
         out.buffer.clear();
         login
-            .packet((2, &[1, more::FULL]), &account(), false, &mut out)
+            .packet(
+                (2, &[1, more::FULL]),
+                &account(),
+                Secrecy::UnderKey,
+                &mut out,
+            )
             .unwrap();
         assert_eq!(payload(&out), [more::WANT_KEY]);
         out.buffer.clear();
         let mut pem = vec![1];
         pem.extend_from_slice(key.public().unwrap().as_bytes());
         login
-            .packet((4, &pem), &account(), false, &mut out)
+            .packet((4, &pem), &account(), Secrecy::UnderKey, &mut out)
             .unwrap();
         let mut sent = key.decrypt(payload(&out)).unwrap();
         mask(&mut sent, &NONCE);
@@ -400,13 +444,39 @@ mod tests {
 
         let (mut login, mut out) = greeted();
         out.buffer.clear();
+        let exposed = login.packet(
+            (2, &[1, more::FULL]),
+            &account(),
+            Secrecy::Exposed,
+            &mut out,
+        );
+        assert_eq!(exposed, Err(LoginError::Unsupported(EXPOSED.into())));
+        assert!(out.buffer.is_empty());
+
+        let (mut login, mut out) = greeted();
+        out.buffer.clear();
         login
-            .packet((2, &[1, more::FULL]), &account(), true, &mut out)
+            .packet(
+                (2, &[1, more::FULL]),
+                &account(),
+                Secrecy::Private,
+                &mut out,
+            )
             .unwrap();
         assert_eq!(payload(&out), b"secret\0");
-        let fast = login.packet((2, &[1, more::FAST_SUCCESS]), &account(), true, &mut out);
+        let fast = login.packet(
+            (2, &[1, more::FAST_SUCCESS]),
+            &account(),
+            Secrecy::Private,
+            &mut out,
+        );
         assert_eq!(fast, Ok(Step::Wait));
-        let ok = login.packet((3, &[0, 0, 0, 2, 0, 0, 0]), &account(), true, &mut out);
+        let ok = login.packet(
+            (3, &[0, 0, 0, 2, 0, 0, 0]),
+            &account(),
+            Secrecy::Private,
+            &mut out,
+        );
         assert_eq!(ok, Ok(Step::In));
     }
 
@@ -415,7 +485,8 @@ mod tests {
         let mut login = Login::default();
         let mut out = Writer::new();
         let full = b"\xff\x10\x04Too many connections";
-        let Err(LoginError::Refused(error)) = login.packet((0, full), &account(), false, &mut out)
+        let Err(LoginError::Refused(error)) =
+            login.packet((0, full), &account(), Secrecy::UnderKey, &mut out)
         else {
             panic!("a full server was taken for a greeting");
         };
@@ -424,7 +495,8 @@ mod tests {
             (1040, "Too many connections")
         );
         for nonsense in [&b"HTTP/1.1 400 Bad Request"[..], b"\x0a9", b""] {
-            let found = Login::default().packet((0, nonsense), &account(), false, &mut out);
+            let found =
+                Login::default().packet((0, nonsense), &account(), Secrecy::UnderKey, &mut out);
             assert_eq!(found, Err(malformed()));
         }
     }

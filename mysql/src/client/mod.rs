@@ -22,7 +22,7 @@ use super::{
     stream::Stream,
 };
 use cohort_engine::types::Value;
-use login::{Account, Login, LoginError, Step};
+use login::{Account, Login, LoginError, Secrecy, Step};
 use std::{fmt, io, net::TcpStream, time::Duration};
 use tls::Tls;
 use wire::{Outcome, Parameter, Part, Reply, ServerError, put_command, put_execute};
@@ -114,9 +114,9 @@ pub struct Client {
 impl Client {
     /// Logs in. `extra` are capabilities to ask for besides the usual ones.
     pub fn log_in(stream: Stream, account: &Account, extra: u32) -> Result<Client, Error> {
-        let is_private = stream.is_private();
+        let secrecy = Secrecy::of(&stream, account);
         let mut client = Client::over(stream);
-        client.enter(Login::asking_for(extra), account, is_private)?;
+        client.enter(Login::asking_for(extra), account, secrecy)?;
         Ok(client)
     }
 
@@ -137,7 +137,7 @@ impl Client {
         tls.secure(&client.stream, host).map_err(Error::Broken)?;
         login.secured(account, &mut client.writer);
         client.send()?;
-        client.enter(login, account, true)?;
+        client.enter(login, account, Secrecy::Private)?;
         Ok(client)
     }
 
@@ -151,18 +151,18 @@ impl Client {
         }
     }
 
-    /// Carries a login out to its end. `is_private`: a password may be sent as it is.
+    /// Carries a login out to its end.
     fn enter(
         &mut self,
         mut login: Login,
         account: &Account,
-        is_private: bool,
+        secrecy: Secrecy,
     ) -> Result<(), Error> {
         loop {
             let sequence = self.reader.sequence;
             self.reader.next(&mut &self.stream, PACKET_MAX)?;
             let packet = (sequence, self.reader.payload());
-            match login.packet(packet, account, is_private, &mut self.writer)? {
+            match login.packet(packet, account, secrecy, &mut self.writer)? {
                 Step::Answer => self.send()?,
                 Step::Wait => {}
                 Step::In => break,

@@ -13,7 +13,7 @@ const PORT: u16 = 3306;
 /// `mysql://user[:password]@host[:port][,host[:port]…]/[path][?option=value[&option=value]…]`
 ///
 /// The options have MySQL's names: `ssl-mode` (DISABLED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY) and
-/// `ssl-ca`, a file with certificates.
+/// `ssl-ca`, a file with certificates, and `get-server-public-key` (see [`Account::trusts_key`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl {
     /// `host:port` of each server.
@@ -42,15 +42,17 @@ impl FromStr for ServerUrl {
         if user.is_empty() || path.contains('/') {
             return Err(FORM.into());
         }
+        let options = Options::parse(options)?;
         Ok(ServerUrl {
             hosts,
             account: Account {
                 user: decoded(user)?,
                 password: decoded(password)?,
-                database: String::new(),
+                trusts_key: options.trusts_key,
+                ..Account::default()
             },
             path: path.to_owned(),
-            tls: demand(options)?,
+            tls: options.tls,
         })
     }
 }
@@ -79,24 +81,38 @@ pub fn split(host: &str) -> (&str, u16) {
     (name, port.parse().unwrap_or(PORT))
 }
 
-/// What a URL's options ask of TLS.
-fn demand(options: &str) -> Result<Option<Demand>, String> {
-    let (mut mode, mut authority) = (None, None);
-    for option in options.split('&').filter(|option| !option.is_empty()) {
-        match option.split_once('=') {
-            Some(("ssl-mode", value)) => mode = Some(value),
-            Some(("ssl-ca", path)) => authority = Some(decoded(path)?.into()),
-            _ => return Err(format!("{option}: ssl-mode=… and ssl-ca=… are known")),
+/// What a URL's options ask for.
+struct Options {
+    tls: Option<Demand>,
+    trusts_key: bool,
+}
+
+impl Options {
+    fn parse(options: &str) -> Result<Options, String> {
+        let (mut mode, mut authority, mut trusts_key) = (None, None, false);
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            match option.split_once('=') {
+                Some(("ssl-mode", value)) => mode = Some(value),
+                Some(("ssl-ca", path)) => authority = Some(decoded(path)?.into()),
+                Some(("get-server-public-key", value @ ("0" | "1"))) => trusts_key = value == "1",
+                _ => {
+                    return Err(format!(
+                        "{option}: ssl-mode=…, ssl-ca=… and get-server-public-key=1 are known"
+                    ));
+                }
+            }
         }
+        let mode = match mode {
+            // Who names an authority wants it to be asked.
+            None => authority.as_ref().map(|_| Mode::VerifyCa),
+            Some(mode) if mode.eq_ignore_ascii_case("DISABLED") => None,
+            Some(mode) => Some(mode.parse()?),
+        };
+        Ok(Options {
+            tls: mode.map(|mode| Demand { mode, authority }),
+            trusts_key,
+        })
     }
-    let mode = match mode {
-        None if authority.is_none() => return Ok(None),
-        // Who names an authority wants it to be asked.
-        None => Mode::VerifyCa,
-        Some(mode) if mode.eq_ignore_ascii_case("DISABLED") => return Ok(None),
-        Some(mode) => mode.parse()?,
-    };
-    Ok(Some(Demand { mode, authority }))
 }
 
 /// A host with its port; an IPv6 address stands in brackets.

@@ -330,14 +330,18 @@ impl<B: Backend> Connection<B> {
             }
         }
         let proof = &login.request.proof;
-        let stored = login.account.as_ref().map(|a| &*a.authentication_string);
+        let stored = login.account.iter().flat_map(Account::stored);
+        let stored: Vec<&str> = stored.collect();
+        let mut each = stored.iter();
         let right = if login.plugin() == auth::NATIVE {
-            auth::check_native(stored.unwrap_or("*"), &self.nonce, proof)
+            each.any(|stored| auth::check_native(stored, &self.nonce, proof))
         } else if proof.is_empty() {
-            stored == Some("")
+            stored == [""]
         } else {
-            let digest = stored.and_then(|stored| self.shared.verified.digest(stored));
-            let known = digest.is_some_and(|digest| auth::check_sha2(&digest, &self.nonce, proof));
+            let known = each.any(|stored| {
+                let digest = self.shared.verified.digest(stored);
+                digest.is_some_and(|digest| auth::check_sha2(&digest, &self.nonce, proof))
+            });
             if !known {
                 self.put_more(&[auth::more::FULL]);
                 login.stage = Stage::Password;
@@ -353,11 +357,14 @@ impl<B: Backend> Connection<B> {
     /// Checks a password that was sent in full, with a zero at its end.
     fn check_password(&mut self, login: &mut Login, mut password: Vec<u8>) -> Step {
         let ended = password.pop() == Some(0);
-        let stored = login.account.as_ref().map(|a| &*a.authentication_string);
-        let stored = stored.filter(|stored| !stored.is_empty());
-        let hashed = stored.unwrap_or(NOBODY);
-        let matches = cohort_sql::password::matches_caching_sha2(hashed, &password);
-        let right = stored.filter(|_| ended && matches);
+        let stored = login.account.iter().flat_map(Account::stored);
+        let stored: Vec<&str> = stored.filter(|stored| !stored.is_empty()).collect();
+        let matches = |stored: &str| cohort_sql::password::matches_caching_sha2(stored, &password);
+        if stored.is_empty() {
+            std::hint::black_box(matches(NOBODY));
+        }
+        let right = stored.into_iter().find(|stored| matches(stored));
+        let right = right.filter(|_| ended);
         if let Some(stored) = right {
             self.shared.verified.remember(stored, &password);
         }

@@ -213,6 +213,7 @@ impl Backend for Canned {
             host: "%".into(),
             plugin: plugin.into(),
             authentication_string,
+            second_string: String::new(),
             requirement: Requirement::default(),
             locked: false,
             expired: false,

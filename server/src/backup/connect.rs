@@ -37,6 +37,10 @@ pub struct Server {
     /// Authorities that the server's certificate is to be of, in PEM
     #[arg(long, value_name = "PATH")]
     ssl_ca: Option<PathBuf>,
+    /// Over TCP without TLS, send the password encrypted under the key that whoever answers sends,
+    /// if the server wants it; loopback needs no such trust
+    #[arg(long)]
+    get_server_public_key: bool,
 }
 
 impl Server {
@@ -45,7 +49,8 @@ impl Server {
         let account = Account {
             user: self.user.clone(),
             password: self.password.clone(),
-            database: String::new(),
+            trusts_key: self.get_server_public_key,
+            ..Account::default()
         };
         let failed =
             |error: &dyn std::fmt::Display| format!("cannot connect to {}: {error}", self.place());

@@ -58,9 +58,11 @@ use stop::Stop;
 /// The end of the help.
 pub const EXAMPLES: &str = "\
 A URL is mysql://USER[:PASSWORD]@HOST[:PORT]/[DATABASE[,DATABASE…]][?ssl-mode=…&ssl-ca=…], with %XX
-for special characters in names and passwords. The account needs RELOAD, PROCESS, SELECT, SHOW VIEW
-and REPLICATION CLIENT; to follow REPLICATION SLAVE, and on MySQL XA_RECOVER_ADMIN; and TRIGGER,
-EVENT and EXECUTE to see what cannot come over.
+for special characters in names and passwords. Without TLS, a server on another machine that wants
+the password itself does not get it, unless get-server-public-key=1 says to trust whoever answers.
+
+The account needs RELOAD, PROCESS, SELECT, SHOW VIEW and REPLICATION CLIENT; to follow REPLICATION
+SLAVE, and on MySQL XA_RECOVER_ADMIN; and TRIGGER, EVENT and EXECUTE to see what cannot come over.
 
 Examples:
   cohort import mysql://app:secret@db.example/shop

@@ -161,6 +161,7 @@ impl FromStr for Target {
                     user: decoded(user)?,
                     password: decoded(password)?,
                     database: decoded(database)?,
+                    ..Account::default()
                 },
             },
             pid,

@@ -221,7 +221,8 @@ impl Receiver {
         let account = Account {
             user: self.source.user.clone(),
             password: self.source.password.clone(),
-            database: String::new(),
+            trusts_key: self.source.get_public_key,
+            ..Account::default()
         };
         let client = match &self.tls {
             None => Client::log_in(Stream::from(stream), &account, 0),

@@ -53,6 +53,8 @@ pub struct Source {
     pub ssl_ca: String,
     /// SOURCE_SSL_VERIFY_SERVER_CERT.
     pub ssl_verify: bool,
+    /// GET_SOURCE_PUBLIC_KEY.
+    pub get_public_key: bool,
     /// CHANGE REPLICATION FILTER: the rules by their names.
     pub filters: BTreeMap<String, Vec<FilterEntry>>,
     /// Rows of its coordinator have come: its global transactions are here, and driven there.
@@ -81,6 +83,7 @@ impl Default for Source {
             ssl: false,
             ssl_ca: String::new(),
             ssl_verify: false,
+            get_public_key: false,
             filters: BTreeMap::new(),
             coordinated: false,
             left_out: BTreeSet::new(),
@@ -155,8 +158,7 @@ impl Source {
             "SSL" => self.ssl = flag()?,
             "SSL_CA" => self.ssl_ca = value.to_owned(),
             "SSL_VERIFY_SERVER_CERT" => self.ssl_verify = flag()?,
-            // The key comes from the source in any case.
-            "PUBLIC_KEY" => {}
+            "PUBLIC_KEY" => self.get_public_key = flag()?,
             other => {
                 return Err(SqlError::not_supported(format!(
                     "SOURCE_{other} in CHANGE REPLICATION SOURCE TO"

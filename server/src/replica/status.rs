@@ -208,6 +208,7 @@ impl Status {
             auto_position: source.auto_position,
             retrieved: told.retrieved.to_string(),
             tls: (source.ssl, source.ssl_ca.clone(), source.ssl_verify),
+            get_public_key: source.get_public_key,
             heartbeat_ms: source.heartbeat_ms,
             heartbeats: told.heartbeats,
             receive_error_at: told.receive_error_at,

@@ -50,7 +50,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "room",
                 "status",
             ],
-            &["privileges", "text"],
+            &["account_limits", "password_history", "privileges", "text"],
             &[
                 "collations",
                 "interrupt",

@@ -3,7 +3,7 @@
 //! The tables of mysql have MySQL's columns, and account statements are the only way to change
 //! them.
 
-use super::{Rows, number, text, yes_no};
+use super::{Rows, number, server, text, yes_no};
 use crate::{
     privileges::{Privilege, Privileges, TableGrants},
     rights::Object,
@@ -46,7 +46,12 @@ pub(super) fn users(session: &State) -> Rows {
         let last = [Privilege::CreateRole, Privilege::DropRole];
         row.extend(in_columns().map(|privilege| flag(global.has(privilege))));
         row.extend(required(&account.requirement));
-        row.extend((0..4).map(|_| number(0)));
+        row.extend(
+            account
+                .limits
+                .parts()
+                .map(|(_, limit)| number(limit.into())),
+        );
         row.extend([
             text(&account.plugin),
             text(&account.authentication),
@@ -60,8 +65,14 @@ pub(super) fn users(session: &State) -> Rows {
             flag(account.locked),
         ]);
         row.extend(last.map(|privilege| flag(global.has(privilege))));
-        row.extend([Value::Null, Value::Null, Value::Null]);
-        row.push(user_attributes_of(account));
+        let policy = account.policy;
+        let or_null = |value: Option<u16>| value.map_or(Value::Null, |value| number(value.into()));
+        row.extend([
+            or_null(policy.history),
+            or_null(policy.reuse_days),
+            policy.require_current.map_or(Value::Null, flag),
+            user_attributes_of(account),
+        ]);
         rows.push(row);
     })
 }
@@ -71,6 +82,11 @@ fn user_attributes_of(account: &Account) -> Value {
     let mut members = Vec::new();
     if let Some(object) = account.attributes_text() {
         members.push(format!("\"metadata\": {object}"));
+    }
+    let restrictions = &account.grants.restrictions;
+    if !restrictions.is_empty() {
+        let each = restrictions.iter().map(restriction).collect::<Vec<_>>();
+        members.push(format!("\"Restrictions\": [{}]", each.join(", ")));
     }
     let Lockout { attempts, days } = account.lockout;
     if attempts > 0 || days != LockTime::Days(0) {
@@ -83,10 +99,28 @@ fn user_attributes_of(account: &Account) -> Value {
              \"password_lock_time_days\": {days}}}"
         ));
     }
+    if !account.second.is_empty() {
+        let second = serde_json::Value::from(account.second.as_str());
+        members.push(format!("\"additional_password\": {second}"));
+    }
     match members.is_empty() {
         true => Value::Null,
         false => text(format!("{{{}}}", members.join(", "))),
     }
+}
+
+/// A database in which privileges on everything do not hold, as mysql.user has it.
+fn restriction((database, privileges): (&String, &Privileges)) -> String {
+    let names = privileges.iter().map(|privilege| match privilege {
+        Privilege::GrantOption => "GRANT",
+        other => other.name(),
+    });
+    let names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();
+    format!(
+        "{{\"Database\": {}, \"Privileges\": [{}]}}",
+        serde_json::Value::from(database.as_str()),
+        names.join(", ")
+    )
 }
 
 /// The privileges of mysql.user's first columns, in their order.
@@ -129,6 +163,20 @@ fn required(requirement: &Requirement) -> [Value; 4] {
         of(|specified| &specified.issuer),
         of(|specified| &specified.subject),
     ]
+}
+
+/// mysql.password_history.
+pub(super) fn password_history(session: &State) -> Rows {
+    of_each(session, |account, rows| {
+        for past in account.past.iter() {
+            rows.push(vec![
+                text(&account.host),
+                text(&account.user),
+                server::moment(session, past.set),
+                text(&past.stored),
+            ]);
+        }
+    })
 }
 
 /// mysql.db.

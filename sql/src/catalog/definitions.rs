@@ -222,6 +222,9 @@ pub(super) const MYSQL_DEFAULT_ROLES: &str = "\
 pub(super) const MYSQL_GLOBAL_GRANTS: &str = "\
     USER char(32)=!, HOST char(255)!, PRIV char(32)!, WITH_GRANT_OPTION varchar(1)!";
 
+pub(super) const MYSQL_PASSWORD_HISTORY: &str = "\
+    Host char(255)!, User char(32)=!, Password_timestamp timestamp(6)!, Password text=";
+
 pub(super) const MYSQL_PROCS_PRIV: &str = "\
     Host char(255)!, Db char(64)=!, User char(32)=!, Routine_name char(64)!, Routine_type \
     varchar(9)=!, Grantor varchar(288)=!, Proc_priv varchar(32)!, Timestamp timestamp";

@@ -368,6 +368,12 @@ const ENTRIES: &[Entry] = &[
         def::MYSQL_GLOBAL_GRANTS,
         accounts::global_grants,
     ),
+    (
+        "mysql",
+        "password_history",
+        def::MYSQL_PASSWORD_HISTORY,
+        accounts::password_history,
+    ),
     ("mysql", "procs_priv", def::MYSQL_PROCS_PRIV, nothing),
     ("mysql", "proxies_priv", def::MYSQL_PROXIES_PRIV, nothing),
     (

@@ -92,7 +92,7 @@ pub(super) fn connection_configuration(session: &State) -> Rows {
             Value::Double(s.heartbeat_ms as f64 / 1000.0),
             empty(),
             empty(),
-            yes(true),
+            yes(s.get_public_key),
             empty(),
             text("uncompressed"),
             number(3),

@@ -1,10 +1,11 @@
 //! The parser of statements about users and their privileges.
 
 use super::{
-    AccountOptions, AccountStatement, Attributes, Authentication, Cursor, Parsed, UserName,
+    AccountOptions, AccountStatement, Attributes, Authentication, Before, Cursor, Parsed, UserName,
     UserSpec, grant,
 };
 use crate::{
+    account_limits::Limits,
     error::SqlError,
     lexer::{self, Kind},
     users::{Lifetime, LockTime, Requirement, Specified},
@@ -28,7 +29,7 @@ pub(super) fn account(c: &mut Cursor) -> Parsed<Option<AccountStatement>> {
             if_exists,
             users: match is_call_of_user(c) {
                 true => vec![own(c)?],
-                false => c.list(spec)?,
+                false => c.list(changed)?,
             },
             options: options(c)?,
         }
@@ -113,15 +114,61 @@ fn is_call_of_user(c: &mut Cursor) -> bool {
 /// Behind ALTER USER USER(: how the session's own account proves who it is.
 fn own(c: &mut Cursor) -> Parsed<UserSpec> {
     c.expect_symbol(")")?;
-    c.expect("IDENTIFIED")?;
+    let name = UserName {
+        user: String::new(),
+        host: String::new(),
+        current: true,
+    };
+    let discards_old = c.eat_all(&["DISCARD", "OLD", "PASSWORD"]);
+    let mut authentication = None;
+    if !discards_old {
+        c.expect("IDENTIFIED")?;
+        if !c.is("BY") {
+            return Err(c.error());
+        }
+        authentication = Some(identified_anew(c)?);
+    }
     Ok(UserSpec {
-        name: UserName {
-            user: String::new(),
-            host: String::new(),
-            current: true,
-        },
-        authentication: Some(identified(c)?),
+        name,
+        authentication,
+        discards_old,
     })
+}
+
+/// One user of ALTER USER.
+fn changed(c: &mut Cursor) -> Parsed<UserSpec> {
+    let name = user(c)?;
+    let discards_old = c.eat_all(&["DISCARD", "OLD", "PASSWORD"]);
+    let is_identified = !discards_old && c.eat("IDENTIFIED");
+    Ok(UserSpec {
+        name,
+        authentication: is_identified.then(|| identified_anew(c)).transpose()?,
+        discards_old,
+    })
+}
+
+/// How a user that is there proves who it is from now on.
+fn identified_anew(c: &mut Cursor) -> Parsed<Authentication> {
+    let mut authentication = identified(c)?;
+    if authentication.password.is_some() || authentication.is_random {
+        authentication.before = before(c)?;
+    } else if authentication.stored.is_some() {
+        authentication.before.retained = retained(c)?;
+    }
+    Ok(authentication)
+}
+
+/// What is said of the password before: REPLACE, and RETAIN CURRENT PASSWORD.
+fn before(c: &mut Cursor) -> Parsed<Before> {
+    let replaced = c.eat("REPLACE").then(|| c.string()).transpose()?;
+    Ok(Before {
+        replaced,
+        retained: retained(c)?,
+    })
+}
+
+fn retained(c: &mut Cursor) -> Parsed<bool> {
+    Ok(c.eat_all(&["RETAIN", "CURRENT", "PASSWORD"]))
 }
 
 fn spec(c: &mut Cursor) -> Parsed<UserSpec> {
@@ -134,6 +181,7 @@ fn spec(c: &mut Cursor) -> Parsed<UserSpec> {
     Ok(UserSpec {
         name,
         authentication,
+        discards_old: false,
     })
 }
 
@@ -148,11 +196,6 @@ fn identified(c: &mut Cursor) -> Parsed<Authentication> {
             authentication.is_random = true;
         } else {
             authentication.password = Some(c.string()?);
-        }
-        if c.is("REPLACE") || c.is("RETAIN") {
-            return Err(SqlError::not_supported(
-                "REPLACE or RETAIN CURRENT PASSWORD",
-            ));
         }
     } else if c.eat("AS") {
         authentication.stored = Some(stored(c)?);
@@ -210,19 +253,17 @@ fn requirement(c: &mut Cursor) -> Parsed<Option<Requirement>> {
     }
 }
 
-/// Options of an account, in MySQL's order: REQUIRE, what is about the password and ACCOUNT, and
-/// COMMENT or ATTRIBUTE. Of those about the password only what asks for nothing is accepted.
+/// Options of an account, in MySQL's order: REQUIRE, WITH, what is about the password and ACCOUNT,
+/// and COMMENT or ATTRIBUTE.
 fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
     let mut options = AccountOptions::default();
     if c.eat_all(&["DEFAULT", "ROLE"]) {
         options.default_roles = Some(grant::default_roles(c)?);
     }
     options.requirement = requirement(c)?;
-    let harmless: [&[&str]; 3] = [
-        &["PASSWORD", "HISTORY", "DEFAULT"],
-        &["PASSWORD", "REUSE", "INTERVAL", "DEFAULT"],
-        &["PASSWORD", "REQUIRE", "CURRENT", "DEFAULT"],
-    ];
+    if c.eat("WITH") {
+        options.limits = limits(c)?;
+    }
     loop {
         if c.eat_all(&["ACCOUNT", "LOCK"]) {
             options.locked = Some(true);
@@ -230,6 +271,20 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
             options.locked = Some(false);
         } else if c.eat_all(&["PASSWORD", "EXPIRE"]) {
             expire(c, &mut options)?;
+        } else if c.eat_all(&["PASSWORD", "HISTORY"]) {
+            options.history = Some(default_or_small(c)?);
+        } else if c.eat_all(&["PASSWORD", "REUSE", "INTERVAL"]) {
+            let days = default_or_small(c)?;
+            if days.is_some() {
+                c.expect("DAY")?;
+            }
+            options.reuse_days = Some(days);
+        } else if c.eat_all(&["PASSWORD", "REQUIRE", "CURRENT"]) {
+            options.require_current = Some(if c.eat("DEFAULT") {
+                None
+            } else {
+                Some(!c.eat("OPTIONAL"))
+            });
         } else if c.eat("FAILED_LOGIN_ATTEMPTS") {
             options.failed_logins = Some(small(c, "FAILED_LOGIN_ATTEMPTS")?);
         } else if c.eat("PASSWORD_LOCK_TIME") {
@@ -237,7 +292,7 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
                 true => LockTime::Unbounded,
                 false => LockTime::Days(small(c, "PASSWORD_LOCK_TIME")?),
             });
-        } else if !harmless.iter().any(|words| c.eat_all(words)) {
+        } else {
             break;
         }
     }
@@ -246,11 +301,29 @@ fn options(c: &mut Cursor) -> Parsed<AccountOptions> {
     } else if c.eat("ATTRIBUTE") {
         options.attributes = Some(Attributes::Object(c.string()?));
     }
-    let known = ["WITH", "PASSWORD"];
-    if known.iter().any(|word| c.is(word)) {
-        return Err(SqlError::not_supported("account options"));
-    }
     Ok(options)
+}
+
+/// Behind WITH: how much an account may do.
+fn limits(c: &mut Cursor) -> Parsed<Vec<(&'static str, u32)>> {
+    let keywords = Limits::default().parts().map(|(keyword, _)| keyword);
+    let mut limits = Vec::new();
+    while let Some(keyword) = keywords.iter().find(|keyword| c.eat(keyword)) {
+        // As in MySQL a larger number is the largest.
+        limits.push((*keyword, u32::try_from(c.unsigned()?).unwrap_or(u32::MAX)));
+    }
+    match limits.is_empty() {
+        true => Err(c.error()),
+        false => Ok(limits),
+    }
+}
+
+/// DEFAULT, or a number, of which a larger one than there can be is the largest.
+fn default_or_small(c: &mut Cursor) -> Parsed<Option<u16>> {
+    if c.eat("DEFAULT") {
+        return Ok(None);
+    }
+    Ok(Some(u16::try_from(c.unsigned()?).unwrap_or(u16::MAX)))
 }
 
 /// Behind PASSWORD EXPIRE.
@@ -281,7 +354,7 @@ fn small(c: &mut Cursor, option: &str) -> Parsed<u16> {
     small.ok_or_else(|| SqlError::incorrect_value(option, number))
 }
 
-/// SET PASSWORD [FOR user] {= 'password' | TO RANDOM}
+/// SET PASSWORD [FOR user] {= 'password' | TO RANDOM} [REPLACE 'password'] [RETAIN CURRENT PASSWORD]
 pub(super) fn set_password(c: &mut Cursor) -> Parsed<AccountStatement> {
     let user = if c.eat("FOR") { Some(user(c)?) } else { None };
     let password = match c.eat_all(&["TO", "RANDOM"]) {
@@ -291,12 +364,11 @@ pub(super) fn set_password(c: &mut Cursor) -> Parsed<AccountStatement> {
             Some(c.string()?)
         }
     };
-    if c.is("REPLACE") || c.is("RETAIN") {
-        return Err(SqlError::not_supported(
-            "REPLACE or RETAIN CURRENT PASSWORD",
-        ));
-    }
-    Ok(AccountStatement::SetPassword { user, password })
+    Ok(AccountStatement::SetPassword {
+        user,
+        password,
+        before: before(c)?,
+    })
 }
 
 #[cfg(test)]

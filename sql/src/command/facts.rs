@@ -82,21 +82,7 @@ impl Command {
             Command::Use(_) => Facts::of("change_db"),
             Command::Show(show, _) => Facts::of(show.counter()),
             Command::Kill { .. } => Facts::of("kill"),
-            Command::Flush {
-                status: true,
-                logs: false,
-                engine: false,
-                hosts: false,
-                ..
-            } => Facts::of("flush").commits().needs(needed::FLUSH_STATUS),
-            Command::Flush {
-                privileges: true,
-                logs: false,
-                engine: false,
-                hosts: false,
-                ..
-            } => Facts::of("flush").commits().needs(needed::FLUSH_PRIVILEGES),
-            Command::Flush { .. } => Facts::of("flush").commits().needs(needed::RELOAD),
+            Command::Flush { .. } => Facts::of("flush").commits().needs(self.flushing()),
             Command::FlushTables { .. } => Facts::of("flush").commits().needs(needed::FLUSH_TABLES),
             Command::Install(_) => Facts::of("install_component").commits(),
             Command::Uninstall(_) => Facts::of("uninstall_component").commits(),
@@ -151,6 +137,29 @@ impl Command {
             Command::Account(statement) => statement.facts(),
             // XA RECOVER has rows, which its preparation could not describe.
             Command::Xa(xa) => Facts::of(xa.counter()).not_preparable(),
+        }
+    }
+}
+
+impl Command {
+    /// What FLUSH needs: for some things there is a privilege of their own.
+    fn flushing(&self) -> AnyOf {
+        match self {
+            Command::Flush {
+                logs: false,
+                engine: false,
+                hosts: false,
+                status,
+                privileges,
+                resources,
+                ..
+            } => match (status, privileges, resources) {
+                (true, false, false) => needed::FLUSH_STATUS,
+                (false, true, false) => needed::FLUSH_PRIVILEGES,
+                (false, false, true) => needed::FLUSH_USER_RESOURCES,
+                _ => needed::RELOAD,
+            },
+            _ => needed::RELOAD,
         }
     }
 }

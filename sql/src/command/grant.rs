@@ -165,16 +165,29 @@ pub(super) fn grant(c: &mut Cursor) -> Parsed<AccountStatement> {
     let level = level(c)?;
     c.expect("TO")?;
     let users = c.list(user)?;
-    let grant_option = c.eat_all(&["WITH", "GRANT", "OPTION"]);
-    if c.is("AS") {
-        return Err(SqlError::not_supported("GRANT ... AS"));
+    let grant_option = c.eat("WITH");
+    if grant_option {
+        c.expect("GRANT")?;
+        c.expect("OPTION")?;
     }
+    let by = c.eat("AS").then(|| grantor(c)).transpose()?;
     Ok(AccountStatement::Grant {
         what,
         level,
         users,
         grant_option,
+        by,
     })
+}
+
+/// Behind GRANT … AS: an account, and its active roles.
+fn grantor(c: &mut Cursor) -> Parsed<(UserName, ActiveRoles)> {
+    let name = user(c)?;
+    let roles = match c.eat_all(&["WITH", "ROLE"]) {
+        true => active_roles(c)?,
+        false => ActiveRoles::Default,
+    };
+    Ok((name, roles))
 }
 
 /// Behind REVOKE.
@@ -210,6 +223,10 @@ pub(super) fn revoke(c: &mut Cursor) -> Parsed<AccountStatement> {
     c.expect("FROM")?;
     let users = c.list(user)?;
     let lenience = lenience(c, if_exists)?;
+    // MySQL takes everything then, on whatever it is.
+    if what == Granted::All && level == GrantLevel::Everything {
+        return Ok(AccountStatement::RevokeAll { users, lenience });
+    }
     Ok(AccountStatement::Revoke {
         what,
         level,
@@ -245,7 +262,11 @@ pub(super) fn role(c: &mut Cursor) -> Parsed<Option<AccountStatement>> {
 
 /// Behind SET ROLE.
 pub(super) fn set_role(c: &mut Cursor) -> Parsed<AccountStatement> {
-    Ok(AccountStatement::SetRole(if c.eat("NONE") {
+    Ok(AccountStatement::SetRole(active_roles(c)?))
+}
+
+fn active_roles(c: &mut Cursor) -> Parsed<ActiveRoles> {
+    Ok(if c.eat("NONE") {
         ActiveRoles::None
     } else if c.eat("DEFAULT") {
         ActiveRoles::Default
@@ -256,7 +277,7 @@ pub(super) fn set_role(c: &mut Cursor) -> Parsed<AccountStatement> {
         }
     } else {
         ActiveRoles::These(c.list(user)?)
-    }))
+    })
 }
 
 /// Which roles are default ones, behind DEFAULT ROLE.

@@ -248,6 +248,17 @@ pub struct Authentication {
     pub is_random: bool,
     /// AS: what the plugin stores.
     pub stored: Option<String>,
+    /// What is said of the password before.
+    pub before: Before,
+}
+
+/// What ALTER USER and SET PASSWORD say of the password that an account has before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// REPLACE: it is this one.
+    pub replaced: Option<String>,
+    /// RETAIN CURRENT PASSWORD: it stays right as well.
+    pub retained: bool,
 }
 
 /// One user of CREATE or ALTER USER.
@@ -257,6 +268,8 @@ pub struct UserSpec {
     pub name: UserName,
     /// IDENTIFIED; `None` if nothing is said.
     pub authentication: Option<Authentication>,
+    /// DISCARD OLD PASSWORD: the one that was retained is not right any more.
+    pub discards_old: bool,
 }
 
 /// What CREATE or ALTER USER says about all its users.
@@ -278,6 +291,14 @@ pub struct AccountOptions {
     pub failed_logins: Option<u16>,
     /// PASSWORD_LOCK_TIME.
     pub lock_time: Option<LockTime>,
+    /// PASSWORD HISTORY; the inner `None` is DEFAULT, here and below.
+    pub history: Option<Option<u16>>,
+    /// PASSWORD REUSE INTERVAL.
+    pub reuse_days: Option<Option<u16>>,
+    /// PASSWORD REQUIRE CURRENT.
+    pub require_current: Option<Option<bool>>,
+    /// WITH: limits by their keywords, in the order of the statement.
+    pub limits: Vec<(&'static str, u32)>,
 }
 
 /// What is to be known of an account.
@@ -347,6 +368,8 @@ pub enum AccountStatement {
         user: Option<UserName>,
         /// The new one; none for one that the server makes and tells.
         password: Option<String>,
+        /// What is said of the one before.
+        before: Before,
     },
     /// GRANT of privileges.
     Grant {
@@ -358,6 +381,8 @@ pub enum AccountStatement {
         users: Vec<UserName>,
         /// WITH GRANT OPTION.
         grant_option: bool,
+        /// AS: as if this account did it, with these roles.
+        by: Option<(UserName, ActiveRoles)>,
     },
     /// REVOKE of privileges.
     Revoke {
@@ -485,6 +510,8 @@ pub enum Command {
         privileges: bool,
         /// HOSTS: those that were blocked may come again.
         hosts: bool,
+        /// USER_RESOURCES: a new hour begins for accounts with limits.
+        resources: bool,
     },
     /// INSTALL COMPONENT.
     Install(Vec<String>),

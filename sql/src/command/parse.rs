@@ -437,7 +437,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
     }
     let (mut logs, mut status) = (false, false);
     let (mut privileges, mut engine, mut hosts) = (false, false, false);
-    let mut error_log = false;
+    let (mut error_log, mut resources) = (false, false);
     let mut query_logs = Vec::new();
     c.list(|c| {
         if c.eat_all(&["BINARY", "LOGS"]) {
@@ -460,12 +460,10 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
             engine = true;
         } else if c.eat("HOSTS") {
             hosts = true;
+        } else if c.eat("USER_RESOURCES") {
+            resources = true;
         } else {
-            let others: [&[&str]; 3] = [
-                &["RELAY", "LOGS"],
-                &["USER_RESOURCES"],
-                &["OPTIMIZER_COSTS"],
-            ];
+            let others: [&[&str]; 2] = [&["RELAY", "LOGS"], &["OPTIMIZER_COSTS"]];
             if !others.iter().any(|words| c.eat_all(words)) {
                 return Err(c.error());
             }
@@ -480,6 +478,7 @@ fn flush(c: &mut Cursor) -> Parsed<Command> {
         status,
         privileges,
         hosts,
+        resources,
     })
 }
 

@@ -188,7 +188,6 @@ fn option(c: &mut Cursor) -> Parsed<(String, String)> {
         .strip_prefix("SOURCE_")
         .or_else(|| written.strip_prefix("MASTER_"));
     let name = match (name, written.as_str()) {
-        // Passwords are encrypted with whatever key the source sends: there is nothing to set.
         (None, "GET_SOURCE_PUBLIC_KEY" | "GET_MASTER_PUBLIC_KEY") => "PUBLIC_KEY",
         (Some(name), _) => name,
         (None, _) => return Err(error),

@@ -76,6 +76,8 @@ pub struct DdlContext<'a> {
     pub session: &'a expr::Statement<'a>,
     /// User and host of the session's account, for errors.
     pub account: (&'a str, &'a str),
+    /// Where its client comes from.
+    pub host: &'a str,
     /// What the account may do.
     pub rights: &'a Rights,
     /// @@collation_server: of databases that do not say.

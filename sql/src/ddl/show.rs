@@ -1,6 +1,7 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
 
 use crate::{
+    catalog::is_virtual,
     defaults::moment,
     expr::{SqlMode, TimeZone},
     foreign_key_text::clause_in,
@@ -77,10 +78,9 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode, zone: TimeZone
         .collect();
     let mut text = format!(
         "CREATE {}TABLE {} (\n  {}\n)",
-        if table.is_temporary() {
-            "TEMPORARY "
-        } else {
-            ""
+        match is_shown_temporary(table) {
+            true => "TEMPORARY ",
+            false => "",
         },
         style.name(&table.name),
         lines.join(",\n  ")
@@ -105,6 +105,13 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode, zone: TimeZone
         let _ = write!(text, " COMMENT={}", literal(&table.comment));
     }
     text
+}
+
+/// Of tables that are computed MySQL says it of those of information_schema.
+fn is_shown_temporary(table: &Table) -> bool {
+    let database = &*table.database;
+    let is_elsewhere = is_virtual(database) && !database.eq_ignore_ascii_case("information_schema");
+    table.is_temporary() && !is_elsewhere
 }
 
 /// The statement that makes a table, whatever the default database is.

@@ -53,6 +53,7 @@ impl Bench {
             session: &session,
             reading: &cohort_engine::log::Reading::default(),
             account: ("root", "localhost"),
+            host: "localhost",
             rights: &crate::rights::Rights::unlimited(),
             collation: Collation::Utf8mb40900AiCi,
             primary_key_required: false,

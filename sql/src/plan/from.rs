@@ -15,6 +15,7 @@ use crate::{
     expr::{BinaryOp, Expr, ExprType, comparison_collation, infer},
     output::ColumnMeta,
     privileges::Privilege,
+    statements::Who,
 };
 use cohort_engine::{
     txn::{LockMode, OnConflict},
@@ -687,8 +688,8 @@ impl Planner<'_> {
             if !has.both(OF_ROWS).is_empty() {
                 return Ok(());
             }
-            let (user, host) = who.account;
-            return Err(SqlError::table_access_denied(ANY, user, host, table));
+            let Who { account, host, .. } = who.who;
+            return Err(SqlError::table_access_denied(ANY, account, host, table));
         }
         let updates = self.standing == Standing::Joined && has.has(Privilege::Update);
         let lacking = needed.iter().filter(|privilege| !has.has(**privilege));
@@ -696,10 +697,10 @@ impl Planner<'_> {
         if names.is_empty() || updates {
             return Ok(());
         }
-        let (user, host) = who.account;
+        let Who { account, host, .. } = who.who;
         Err(SqlError::table_access_denied(
             names.join(", "),
-            user,
+            account,
             host,
             table,
         ))

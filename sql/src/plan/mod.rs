@@ -64,6 +64,7 @@ use crate::{
     parse::{JsonTableSyntax, Parsed, Text},
     rights::Rights,
     row_expr::Settings,
+    statements::Who,
 };
 use cohort_engine::{
     txn::{Dictionary, Engine},
@@ -136,8 +137,8 @@ impl<'a> PlanSettings<'a> {
 pub struct Asker<'a> {
     /// What they may do.
     pub rights: &'a Rights,
-    /// User and host of their account.
-    pub account: &'a (String, String),
+    /// Who that is.
+    pub who: &'a Who,
 }
 
 /// What compiling depends on.

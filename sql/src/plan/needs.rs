@@ -20,6 +20,7 @@ use crate::{
     error::SqlError,
     privileges::{Privilege, Privileges},
     rights::Object,
+    statements::Who,
 };
 use cohort_engine::types::View;
 use indexmap::IndexSet;
@@ -267,9 +268,9 @@ impl Planner<'_> {
         let of_tables = names.tables.iter().filter_map(|table| table.noted.as_ref());
         let of_views = names.views.iter().filter_map(|view| view.noted.as_ref());
         let table = of_tables.chain(of_views).find(lacks)?.table.clone();
-        let (user, host) = who.account;
+        let Who { account, host, .. } = who.who;
         Some(SqlError::column_access_denied(
-            "SELECT", user, host, column, table,
+            "SELECT", account, host, column, table,
         ))
     }
 

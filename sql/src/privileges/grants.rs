@@ -1,6 +1,6 @@
 //! What an account or a role was granted.
 
-use super::{DYNAMIC, Privilege, Privileges, Right};
+use super::{DYNAMIC, Privilege, Privileges, Restrictions, Right};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -68,6 +68,9 @@ pub struct Grants {
     /// On everything.
     #[serde(default)]
     pub global: Privileges,
+    /// In which databases some of that does not hold.
+    #[serde(default, skip_serializing_if = "Restrictions::is_empty")]
+    pub restrictions: Restrictions,
     /// The dynamic ones, and which of them with GRANT OPTION.
     #[serde(default)]
     pub dynamic: BTreeMap<String, bool>,
@@ -165,12 +168,18 @@ impl Grants {
     }
 
     /// GRANT, by whom and when (in seconds since 1970).
-    pub fn grant(
+    pub fn grant(&mut self, granted: &Granted, level: &Level, grant_option: bool, by: (&str, u64)) {
+        self.grant_by(granted, level, grant_option, by, &Restrictions::new());
+    }
+
+    /// The same by somebody who has what they grant on everything only so far.
+    pub fn grant_by(
         &mut self,
         granted: &Granted,
         level: &Level,
         grant_option: bool,
         (grantor, now): (&str, u64),
+        restrictions: &Restrictions,
     ) {
         let mut privileges = granted.privileges(level);
         let dynamic = granted.dynamic(level);
@@ -183,9 +192,16 @@ impl Grants {
             *self.dynamic.entry(name.to_owned()).or_default() |= grant_option;
         }
         match level {
-            Level::Everything => self.global = self.global.with(privileges),
-            Level::Database(_) if privileges.is_empty() => {}
+            Level::Everything => {
+                let before = self.clone();
+                self.global = self.global.with(privileges);
+                self.restrict_granted(&before, privileges, restrictions);
+            }
             Level::Database(pattern) => {
+                let privileges = self.lift(pattern, privileges);
+                if privileges.is_empty() {
+                    return;
+                }
                 let known = self.databases.entry(pattern.clone()).or_default();
                 *known = known.with(privileges);
             }
@@ -204,12 +220,14 @@ impl Grants {
         }
     }
 
-    /// REVOKE. False: nothing of it was granted there.
+    /// REVOKE. False: it was not granted there. `partial`: of a database can be revoked what was
+    /// granted on everything.
     pub fn revoke(
         &mut self,
         granted: &Granted,
         level: &Level,
         (grantor, now): (&str, u64),
+        partial: bool,
     ) -> bool {
         let privileges = granted.privileges(level);
         for name in granted.dynamic(level) {
@@ -219,15 +237,10 @@ impl Grants {
             Level::Everything => {
                 // Dynamic ones keep the GRANT OPTION that each has of its own.
                 self.global = self.global.without(privileges);
+                self.revoke_restrictions(privileges);
                 true
             }
-            Level::Database(pattern) => match self.databases.get_mut(pattern) {
-                Some(known) if !known.both(privileges).is_empty() => {
-                    *known = known.without(privileges);
-                    true
-                }
-                _ => false,
-            },
+            Level::Database(pattern) => self.revoke_in(pattern, granted, privileges, partial),
             Level::Table(database, table) => {
                 let known = self.tables.get_mut(database);
                 match known.and_then(|tables| tables.get_mut(table)) {
@@ -256,6 +269,33 @@ impl Grants {
         };
         self.forget_empty();
         done || is_nothing(granted)
+    }
+
+    /// REVOKE on a database: of ALL some is enough.
+    fn revoke_in(
+        &mut self,
+        pattern: &str,
+        granted: &Granted,
+        privileges: Privileges,
+        partial: bool,
+    ) -> bool {
+        let had = self.databases.get(pattern).copied();
+        let own = had.unwrap_or_default();
+        let elsewhere = match partial {
+            true => self.global,
+            false => Privileges::NONE,
+        };
+        let takes_what_there_is = *granted == Granted::All && had.is_some();
+        if !takes_what_there_is && !own.with(elsewhere).has_all(privileges) {
+            return false;
+        }
+        if let Some(known) = self.databases.get_mut(pattern) {
+            *known = known.without(privileges);
+        }
+        if partial {
+            self.restrict(pattern, privileges.without(own));
+        }
+        true
     }
 
     /// REVOKE ALL PRIVILEGES, GRANT OPTION: roles stay.
@@ -303,7 +343,7 @@ impl Grants {
 
     /// With those of another account or role, without its roles.
     pub fn add(&mut self, other: &Grants) {
-        self.global = self.global.with(other.global);
+        self.add_global(other);
         for (name, option) in &other.dynamic {
             *self.dynamic.entry(name.clone()).or_default() |= option;
         }
@@ -357,15 +397,15 @@ mod tests {
         let mut grants = Grants::default();
         let given = these(&[(P::Select, &[]), (P::Update, &["a"]), (P::Select, &["b"])]);
         grants.grant(&given, &table(), false, ("", 0));
-        assert!(!grants.revoke(&these(&[(P::Delete, &[])]), &table(), ("", 0)));
-        assert!(grants.revoke(&these(&[(P::Update, &[])]), &table(), ("", 0)));
+        assert!(!grants.revoke(&these(&[(P::Delete, &[])]), &table(), ("", 0), false));
+        assert!(grants.revoke(&these(&[(P::Update, &[])]), &table(), ("", 0), false));
         assert_eq!(
             grants.table("d", "t").unwrap().of_column("A"),
             Privileges::NONE
         );
-        assert!(grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0)));
-        assert!(!grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0)));
-        assert!(grants.revoke(&Granted::All, &table(), ("", 0)));
+        assert!(grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0), false));
+        assert!(!grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0), false));
+        assert!(grants.revoke(&Granted::All, &table(), ("", 0), false));
         assert_eq!(grants, Grants::default());
     }
 
@@ -375,10 +415,10 @@ mod tests {
         assert!(grants.dynamic.values().all(|option| *option));
         assert_eq!(grants.dynamic.len(), DYNAMIC.len());
         let option = these(&[(P::GrantOption, &[])]);
-        assert!(grants.revoke(&option, &Level::Everything, ("", 0)));
+        assert!(grants.revoke(&option, &Level::Everything, ("", 0), false));
         assert!(!grants.global.has(P::GrantOption));
         assert!(grants.dynamic.values().all(|option| *option));
-        assert!(grants.revoke(&Granted::All, &Level::Everything, ("", 0)));
+        assert!(grants.revoke(&Granted::All, &Level::Everything, ("", 0), false));
         assert_eq!(grants, Grants::default());
     }
 

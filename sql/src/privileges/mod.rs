@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | the privileges that there are, and sets of them |
 //! | `grants` | what an account or a role was granted, on which level |
+//! | `restrictions` | databases in which grants on everything do not hold |
 //! | `text` | grants as statements, for SHOW GRANTS and the log |
 //!
 //! What a session may do is in `rights`: the grants of its account and of its active roles.
@@ -21,9 +22,11 @@
 //! ```
 
 mod grants;
+mod restrictions;
 mod text;
 
 pub use grants::{Granted, Grants, Level, NamedPrivilege, RoleGrant, TableGrants};
+pub use restrictions::Restrictions;
 pub use text::account as quoted_account;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -397,6 +400,8 @@ pub mod needed {
         RELOAD [Static(P::Reload)];
         FLUSH_PRIVILEGES [Static(P::Reload), Dynamic("FLUSH_PRIVILEGES")];
         FLUSH_STATUS [Static(P::Reload), Dynamic("FLUSH_STATUS")];
+        FLUSH_USER_RESOURCES [Static(P::Reload), Dynamic("FLUSH_USER_RESOURCES")];
+        APPLICATION_PASSWORD_ADMIN [Static(P::CreateUser), Dynamic("APPLICATION_PASSWORD_ADMIN")];
         FLUSH_TABLES [Static(P::Reload), Dynamic("FLUSH_TABLES")];
         PROCESS [Static(P::Process)];
         SUPER [Static(P::Super)];

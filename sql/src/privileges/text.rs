@@ -66,6 +66,12 @@ impl Grants {
                 option(*privileges)
             ));
         }
+        for (database, privileges) in &self.restrictions {
+            // Unlike privileges that are granted, GRANT OPTION is among them.
+            let names: Vec<&str> = privileges.iter().map(Privilege::name).collect();
+            let (names, database) = (names.join(", "), quoted(database));
+            all.push(format!("REVOKE {names} ON {database}.* FROM {to}"));
+        }
         for (database, tables) in &self.tables {
             for (name, table) in tables {
                 let mut parts = Vec::new();

@@ -2,17 +2,17 @@
 
 use super::Session;
 use crate::{
-    command::{
-        AccountOptions, AccountStatement, Attributes, Authentication, DefaultRoles, UserName,
-        UserSpec,
-    },
+    command::{AccountOptions, AccountStatement, Attributes, DefaultRoles, UserName, UserSpec},
     error::SqlError,
-    password,
+    password_history::{or_default, required_text},
     privileges::{Privilege, Right, needed, quoted_account},
     state::Instance,
-    users::{self, Account, CACHING_SHA2, NATIVE, Users},
+    users::{self, Account, Users},
 };
-use cohort_engine::txn::{DdlStatement, Related};
+use cohort_engine::{
+    log::Reading,
+    txn::{DdlStatement, Related},
+};
 use parking_lot::MutexGuard;
 use std::{collections::BTreeSet, fmt::Write, sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ impl Named {
     pub fn is_missing(who: &UserName) -> Named {
         Named(format!("{} (User account does not exist)", name(who)))
     }
-    fn only(who: &UserName) -> Named {
+    pub fn only(who: &UserName) -> Named {
         Named(name(who))
     }
 }
@@ -37,6 +37,11 @@ impl Session {
         &mut self,
         statement: &AccountStatement,
     ) -> Result<(), SqlError> {
+        if let Some(locked) = &self.locked.tables
+            && !matches!(statement, AccountStatement::SetRole(_))
+        {
+            locked.check_named(("mysql", "user"))?;
+        }
         // What it changes must be what it has looked at.
         let instance = Arc::clone(&self.state.instance);
         let _alone = self.alone_with_accounts(&instance)?;
@@ -68,15 +73,18 @@ impl Session {
                 self.set_default_role(roles, users)
             }
             AccountStatement::RenameUser(pairs) => self.rename_users(pairs),
-            AccountStatement::SetPassword { user, password } => {
-                self.set_password(user.as_ref(), password.as_deref())
-            }
+            AccountStatement::SetPassword {
+                user,
+                password,
+                before,
+            } => self.set_password(user.as_ref(), password.as_deref(), before),
             AccountStatement::Grant {
                 what,
                 level,
                 users,
                 grant_option,
-            } => self.grant(what, level, users, *grant_option),
+                by,
+            } => self.grant(what, level, users, *grant_option, by.as_ref()),
             AccountStatement::Revoke {
                 what,
                 level,
@@ -98,7 +106,7 @@ impl Session {
     }
 
     /// Waits until no other session changes accounts; 1205 if that takes too long.
-    fn alone_with_accounts<'i>(
+    pub(super) fn alone_with_accounts<'i>(
         &self,
         instance: &'i Instance,
     ) -> Result<MutexGuard<'i, ()>, SqlError> {
@@ -119,36 +127,6 @@ impl Session {
         }
     }
 
-    /// SET PASSWORD, for oneself or another.
-    pub(super) fn set_password(
-        &mut self,
-        user: Option<&UserName>,
-        password: Option<&str>,
-    ) -> Result<(), SqlError> {
-        let own = UserName {
-            user: String::new(),
-            host: String::new(),
-            current: true,
-        };
-        let name = user.unwrap_or(&own);
-        self.check_own([name].into_iter())?;
-        let users = self.state.instance.users();
-        let account = self.find_account(&users, name);
-        let mut account = Account::clone(account.ok_or_else(SqlError::no_matching_user)?);
-        let password = match password {
-            Some(password) => {
-                self.check_password(password)?;
-                password.to_owned()
-            }
-            None => self.make_password(&account)?,
-        };
-        account.authentication = self.stored(&account, &password, "SET PASSWORD")?;
-        account.password_changed = self.seconds_now();
-        account.password_expired = false;
-        let text = format!("ALTER USER {}", identified(&account));
-        self.store_users(text, &[account], &[])
-    }
-
     /// 1227 if these are not all the session's own account and it lacks the privilege.
     pub(super) fn check_own<'n>(
         &self,
@@ -161,7 +139,7 @@ impl Session {
     }
 
     /// 1227 for whoever may not change accounts.
-    fn may_alter(&self) -> Result<(), SqlError> {
+    pub(super) fn may_alter(&self) -> Result<(), SqlError> {
         match self.state.writes_accounts(Privilege::Update) {
             true => Ok(()),
             false => self.state.need(needed::CREATE_USER),
@@ -204,68 +182,15 @@ impl Session {
         users.get(&user, &host)
     }
 
-    /// The time, in seconds since 1970.
+    /// When the statement has begun, here or at the server whose log is repeated: in microseconds since
+    /// 1970.
+    pub(super) fn micros_now(&self) -> u64 {
+        u64::try_from(self.state.now_micros).unwrap_or(0)
+    }
+
+    /// The same, in seconds.
     pub(super) fn seconds_now(&self) -> u64 {
-        self.state.instance.env().wall_micros() / 1_000_000
-    }
-
-    /// What an account's plugin keeps of a password; 1396 for one that is too long for it.
-    fn stored(
-        &self,
-        account: &Account,
-        password: &str,
-        operation: &str,
-    ) -> Result<String, SqlError> {
-        if account.plugin == NATIVE {
-            return Ok(password::native(password.as_bytes()));
-        }
-        if password.len() > password::BYTES_MAX {
-            let who = Named(account.quoted());
-            fail(operation, &[who])?;
-        }
-        let mut random = [0; 20];
-        let env = self.state.instance.env();
-        env.random(&mut random).map_err(SqlError::internal)?;
-        Ok(password::caching_sha2(password.as_bytes(), random))
-    }
-
-    /// Sets how an account proves who it is.
-    fn authenticate(
-        &mut self,
-        account: &mut Account,
-        wanted: &Authentication,
-        operation: &str,
-    ) -> Result<(), SqlError> {
-        if let Some(plugin) = &wanted.plugin {
-            if plugin != CACHING_SHA2 && plugin != NATIVE {
-                return Err(SqlError::plugin_not_loaded(plugin));
-            }
-            account.plugin.clone_from(plugin);
-            account.authentication.clear();
-        }
-        if wanted.is_random {
-            let password = self.make_password(account)?;
-            account.authentication = self.stored(account, &password, operation)?;
-            return Ok(());
-        }
-        if wanted.stored.is_none() {
-            self.check_password(wanted.password.as_deref().unwrap_or_default())?;
-        }
-        if let Some(password) = &wanted.password {
-            account.authentication = self.stored(account, password, operation)?;
-        }
-        if let Some(stored) = &wanted.stored {
-            let fits = if account.plugin == NATIVE {
-                stored.is_empty() || stored.len() == 41 && stored.starts_with('*')
-            } else {
-                password::is_caching_sha2(stored)
-            };
-            if !fits {
-                return Err(SqlError::wrong_password_hash());
-            }
-            account.authentication.clone_from(stored);
-        }
-        Ok(())
+        self.micros_now() / 1_000_000
     }
 
     pub(super) fn create_users(
@@ -290,6 +215,7 @@ impl Session {
                 continue;
             }
             let mut account = Account::new(&who.user, &who.host);
+            set_policy(&mut account, options);
             account.password_changed = self.seconds_now();
             match &spec.authentication {
                 Some(wanted) => self.authenticate(&mut account, wanted, "CREATE USER")?,
@@ -316,43 +242,29 @@ impl Session {
         options: &AccountOptions,
         if_exists: bool,
     ) -> Result<(), SqlError> {
-        let AccountOptions {
-            requirement,
-            locked,
-            attributes,
-            expired,
-            lifetime,
-            failed_logins,
-            lock_time,
-            // As SET DEFAULT ROLE: of oneself everybody may.
-            default_roles: _,
-        } = options;
-        let is_more = requirement.is_some()
-            || locked.is_some()
-            || attributes.is_some()
-            || *expired
-            || lifetime.is_some()
-            || failed_logins.is_some()
-            || lock_time.is_some();
-        if is_more {
+        // As SET DEFAULT ROLE: of oneself everybody may.
+        let more = AccountOptions {
+            default_roles: None,
+            ..options.clone()
+        };
+        if more != AccountOptions::default() {
             self.may_alter()?;
         }
         self.check_own(specs.iter().map(|spec| &spec.name))?;
+        self.may_identify(specs)?;
         let users = self.state.instance.users();
         let (mut changed, mut texts) = (Vec::new(), Vec::new());
         let mut failed = Vec::new();
         for spec in specs {
             match self.find_account(&users, &spec.name) {
                 Some(account) => {
-                    let mut account = Account::clone(account);
-                    if let Some(wanted) = &spec.authentication {
-                        self.authenticate(&mut account, wanted, "ALTER USER")?;
-                        account.password_changed = self.seconds_now();
-                        account.password_expired = false;
-                        texts.push(identified(&account));
-                    } else {
-                        texts.push(in_quotes(&account.user, &account.host));
-                    }
+                    // It may have been named before.
+                    let is_it = |other: &Account| other.is(&account.user, &account.host);
+                    let named = changed.iter().position(is_it);
+                    let mut account =
+                        named.map_or_else(|| Account::clone(account), |at| changed.remove(at));
+                    set_policy(&mut account, options);
+                    texts.push(self.identify_anew(&mut account, spec)?);
                     self.set_options(&mut account, options)?;
                     changed.push(account);
                 }
@@ -369,7 +281,14 @@ impl Session {
             texts.join(","),
             self.options_text(options)
         );
-        self.store_users(text, &changed, &[])
+        self.store_users(text, &changed, &[])?;
+        if !options.limits.is_empty() {
+            let usages = &self.state.instance.usages;
+            for account in &changed {
+                usages.forget(&account.user, &account.host);
+            }
+        }
+        Ok(())
     }
 
     /// CREATE USER … DEFAULT ROLE grants the roles, too: 3162 for those that are not there.
@@ -404,6 +323,11 @@ impl Session {
         if let Some(days) = options.lock_time {
             account.lockout.days = days;
         }
+        for (keyword, limit) in &options.limits {
+            if let Some(place) = account.limits.named(keyword) {
+                *place = *limit;
+            }
+        }
         if let Some(attributes) = &options.attributes {
             set_attributes(account, attributes)?;
         }
@@ -424,6 +348,10 @@ impl Session {
             lifetime,
             failed_logins,
             lock_time,
+            history,
+            reuse_days,
+            require_current,
+            limits,
         } = options;
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -433,11 +361,31 @@ impl Session {
         if let Some(requirement) = requirement {
             let _ = write!(text, " REQUIRE {requirement}");
         }
+        if !limits.is_empty() {
+            text.push_str(" WITH");
+        }
+        for (keyword, limit) in limits {
+            let _ = write!(text, " {keyword} {limit}");
+        }
         if *expired {
             text.push_str(" PASSWORD EXPIRE");
         }
         if let Some(lifetime) = lifetime {
             let _ = write!(text, " PASSWORD EXPIRE {lifetime}");
+        }
+        if let Some(history) = history {
+            let _ = write!(text, " PASSWORD HISTORY {}", or_default(*history));
+        }
+        if let Some(days) = reuse_days {
+            let days = days.map(|days| format!("{days} DAY"));
+            let _ = write!(text, " PASSWORD REUSE INTERVAL {}", or_default(days));
+        }
+        if let Some(required) = require_current {
+            let _ = write!(
+                text,
+                " PASSWORD REQUIRE CURRENT{}",
+                required_text(*required)
+            );
         }
         if let Some(attempts) = failed_logins {
             let _ = write!(text, " FAILED_LOGIN_ATTEMPTS {attempts}");
@@ -591,7 +539,10 @@ impl Session {
             database: self.state.database.to_string(),
             // MariaDB has other accounts, and reads no comments of MySQL 8.
             text: format!("/*!80000 {text} */"),
-            reading: cohort_engine::log::Reading::PLAIN,
+            reading: Reading {
+                began: Some(self.micros_now()),
+                ..Reading::PLAIN
+            },
             foreign_key_checks: true,
         };
         let related = Related::default();
@@ -599,6 +550,10 @@ impl Session {
         let change = users::change(put, remove)?;
         let engine = &self.state.instance.engine;
         engine.change_schema(&self.state.owner, change, &related, &statement, wait, None)?;
+        for account in remove {
+            let usages = &self.state.instance.usages;
+            usages.remove(&account.user, &account.host);
+        }
         for account in put {
             self.state.instance.logins.forget(account);
             let (user, host) = &self.state.account;
@@ -623,7 +578,7 @@ fn string(text: &str) -> String {
 }
 
 /// `'name'@'host'`, whatever is in it.
-fn in_quotes(user: &str, host: &str) -> String {
+pub(super) fn in_quotes(user: &str, host: &str) -> String {
     format!("{}@{}", string(user), string(host))
 }
 
@@ -635,8 +590,16 @@ pub(super) fn names(accounts: &[Account]) -> String {
     names.collect::<Vec<_>>().join(",")
 }
 
+/// What the options say of passwords that may come again holds of the one that they are about, too.
+fn set_policy(account: &mut Account, options: &AccountOptions) {
+    let policy = &mut account.policy;
+    policy.history = options.history.unwrap_or(policy.history);
+    policy.reuse_days = options.reuse_days.unwrap_or(policy.reuse_days);
+    policy.require_current = options.require_current.unwrap_or(policy.require_current);
+}
+
 /// An account and how it proves who it is, as the log has it.
-fn identified(account: &Account) -> String {
+pub(super) fn identified(account: &Account) -> String {
     let who = in_quotes(&account.user, &account.host);
     let stored = match account.authentication.is_empty() {
         true => String::new(),

@@ -54,6 +54,7 @@ impl Session {
                 status,
                 privileges,
                 hosts,
+                resources,
             } => {
                 self.flush(*logs, *status)?;
                 self.reopen_logs(query_logs);
@@ -65,6 +66,9 @@ impl Session {
                 }
                 if *hosts {
                     self.state.instance.door.hosts.forget_all();
+                }
+                if *resources || *privileges {
+                    self.state.instance.usages.forget_all();
                 }
                 if *privileges {
                     self.state.instance.logins.forget_all();

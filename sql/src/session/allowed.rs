@@ -13,6 +13,15 @@ use cohort_engine::types::View;
 use std::sync::{Arc, atomic::Ordering};
 
 impl Session {
+    /// A statement of this command is about to be done: 1226 if its account has done too much in this
+    /// hour, 3164 if the audit log must record it and cannot.
+    pub(super) fn admit(&self, command: &str, changes: bool) -> Result<(), SqlError> {
+        if let Some(limited) = &self.state.limited {
+            limited.count_statement(changes, self.state.instance.env().wall_micros())?;
+        }
+        self.audit_before(command)
+    }
+
     /// 1142 and 1143 for what is not allowed, 1356 for views whose definers may not read what they
     /// are made of, and 1142 for statements that change the server's own tables.
     pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
@@ -78,15 +87,15 @@ impl Session {
             let Some(denied) = denied(&rights, need) else {
                 continue;
             };
-            let (user, host) = &self.state.account;
+            let state = &self.state;
             return Err(match (&need.within, denied) {
                 (Some(view), _) => SqlError::view_invalid(&view.database, &view.name),
                 (None, Denied::Column(column)) => {
-                    SqlError::column_access_denied(need.command, user, host, column, &need.table)
+                    state.refused_column(need.command, column, &need.table)
                 }
                 (None, Denied::Table) => {
                     let commands = all_commands(&rights, need, needs);
-                    self.state.refused(&commands.join(", "), &need.table)
+                    state.refused(&commands.join(", "), &need.table)
                 }
             });
         }

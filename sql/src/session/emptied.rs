@@ -21,7 +21,7 @@ impl Session {
         self.clear_warnings();
         self.state.counters().command("truncate");
         self.measure_command("truncate");
-        self.audit_before("truncate")?;
+        self.admit("truncate", true)?;
         let database = table.database.as_deref().unwrap_or(&self.state.database);
         let place = (database, table.name.as_str());
         self.state.need_within_table(&[Privilege::Drop], place)?;

@@ -2,12 +2,14 @@
 
 use super::{
     Session,
-    account::{Named, name, names},
+    account::{Named, in_quotes, name, names},
 };
 use crate::{
     command::{ActiveRoles, DefaultRoles, GrantLevel, Lenience, UserName},
     error::SqlError,
-    privileges::{Granted, Level, Privilege, Privileges, Right, needed, quoted_account},
+    privileges::{
+        Granted, Level, Privilege, Privileges, Restrictions, Right, needed, quoted_account,
+    },
     rights::{Object, Rights},
     users::{Account, Users},
 };
@@ -21,10 +23,22 @@ impl Session {
         level: &GrantLevel,
         users: &[UserName],
         grant_option: bool,
+        by: Option<&(UserName, ActiveRoles)>,
     ) -> Result<(), SqlError> {
+        if by.is_some() && *level != GrantLevel::Everything {
+            return Err(SqlError::grant_as_not_global());
+        }
         let level = self.level_to_grant_on(what, level)?;
         self.check_object(what, &level)?;
         let known = self.state.instance.users();
+        let mut granted = what.privileges(&level);
+        if grant_option {
+            granted = granted.with(Privilege::GrantOption.into());
+        }
+        let (restrictions, by) = match level {
+            Level::Everything => self.restrictions_of_grantor(granted, by)?,
+            Level::Database(_) | Level::Table(..) => Default::default(),
+        };
         let (grantor, now) = self.grantor();
         let mut changed = Vec::new();
         for user in users {
@@ -33,7 +47,7 @@ impl Session {
             let mut account = Account::clone(account);
             account
                 .grants
-                .grant(what, &level, grant_option, (&grantor, now));
+                .grant_by(what, &level, grant_option, (&grantor, now), &restrictions);
             changed.push(account);
         }
         let option = if grant_option {
@@ -42,11 +56,57 @@ impl Session {
             ""
         };
         let text = format!(
-            "GRANT {} TO {}{option}",
+            "GRANT {} TO {}{option}{by}",
             what.text(&level),
             self.names(users)
         );
         self.store_users(text, &changed, &[])
+    }
+
+    /// In which databases whoever grants privileges on everything has not all of them, and gives not all
+    /// of them; and AS, as the log has it then.
+    fn restrictions_of_grantor(
+        &self,
+        granted: Privileges,
+        by: Option<&(UserName, ActiveRoles)>,
+    ) -> Result<(Restrictions, String), SqlError> {
+        let state = &self.state;
+        let own = state.rights.restrictions();
+        let (name, roles, restrictions) = match by {
+            None => (state.account.clone(), state.roles.clone(), own),
+            Some((name, roles)) => {
+                let known = state.instance.users();
+                let account = self.find_account(&known, name);
+                let account = account.ok_or_else(SqlError::invalid_as_clause)?;
+                let roles = self.active_roles(account, roles);
+                let roles = roles.map_err(|_| SqlError::invalid_as_clause())?;
+                let rights = state.instance.rights_of(&known, account, &roles);
+                let theirs = rights.restrictions();
+                // Nobody gives more in another's name.
+                let mut own = own.into_iter();
+                let is_more = own.any(|(database, restricted)| {
+                    let theirs = theirs.get(&database).copied().unwrap_or_default();
+                    !theirs.has_all(restricted.both(granted))
+                });
+                if is_more {
+                    return Err(SqlError::invalid_as_clause());
+                }
+                ((account.user.clone(), account.host.clone()), roles, theirs)
+            }
+        };
+        if restrictions.is_empty() {
+            return Ok((restrictions, String::new()));
+        }
+        let roles: Vec<String> = roles
+            .iter()
+            .map(|(user, host)| in_quotes(user, host))
+            .collect();
+        let roles = match roles.is_empty() {
+            true => "NONE".to_owned(),
+            false => roles.join(","),
+        };
+        let name = in_quotes(&name.0, &name.1);
+        Ok((restrictions, format!(" AS {name} WITH ROLE {roles}")))
     }
 
     /// REVOKE of privileges.
@@ -60,6 +120,7 @@ impl Session {
         let level = self.level_to_grant_on(what, level)?;
         let known = self.state.instance.users();
         let (grantor, now) = self.grantor();
+        let partial = self.state.instance.has_partial_revokes();
         let mut changed = Vec::new();
         for user in users {
             let Some(account) = self.find_account(&known, user) else {
@@ -72,7 +133,8 @@ impl Session {
                 Some(at) => changed.remove(at),
                 None => Account::clone(account),
             };
-            if account.grants.revoke(what, &level, (&grantor, now)) {
+            let by = (grantor.as_str(), now);
+            if account.grants.revoke(what, &level, by, partial) {
                 changed.push(account);
             } else {
                 let error = no_such_grant(&self.resolved(user), &level);
@@ -238,8 +300,20 @@ impl Session {
         let account = users
             .get(user, host)
             .ok_or_else(SqlError::no_matching_user)?;
+        self.state.roles = self.active_roles(account, wanted)?;
+        self.state.weigh();
+        Ok(())
+    }
+
+    /// The roles that SET ROLE makes active: 3530 for one that the account was not granted.
+    fn active_roles(
+        &self,
+        account: &Account,
+        wanted: &ActiveRoles,
+    ) -> Result<Vec<(String, String)>, SqlError> {
+        let instance = &self.state.instance;
         let granted = instance.roles_of(account);
-        let roles = match wanted {
+        Ok(match wanted {
             ActiveRoles::None => Vec::new(),
             ActiveRoles::Default => instance.default_roles(account),
             ActiveRoles::AllBut(others) => {
@@ -250,11 +324,8 @@ impl Session {
                 };
                 granted.into_iter().filter(|role| !is_other(role)).collect()
             }
-            ActiveRoles::These(roles) => chosen(roles, &granted, (user, host))?,
-        };
-        self.state.roles = roles;
-        self.state.weigh();
-        Ok(())
+            ActiveRoles::These(roles) => chosen(roles, &granted, (&account.user, &account.host))?,
+        })
     }
 
     /// SET DEFAULT ROLE.
@@ -363,11 +434,7 @@ impl Session {
                     has = has.with(privilege.into());
                 }
             } else if has_option && rights.within_table(database, table).has(privilege) {
-                let (user, host) = &state.account;
-                let command = privilege.name();
-                return Err(SqlError::column_access_denied(
-                    command, user, host, column, table,
-                ));
+                return Err(state.refused_column(privilege.name(), column, table));
             }
         }
         let dynamic = what.dynamic(level);

@@ -152,6 +152,10 @@ mod tests {
                 "SET PASSWORD FOR joe = PASSWORD(<secret>)",
             ),
             (
+                "SET PASSWORD TO RANDOM REPLACE 'o' RETAIN CURRENT PASSWORD",
+                "SET PASSWORD TO RANDOM REPLACE <secret> RETAIN CURRENT PASSWORD",
+            ),
+            (
                 "/* x */ ALTER USER a IDENTIFIED BY 'p' REPLACE 'o', 'b'@'h' IDENTIFIED BY \"q\"",
                 "/* x */ ALTER USER a IDENTIFIED BY <secret> REPLACE <secret>, 'b'@'h' IDENTIFIED BY <secret>",
             ),

@@ -24,6 +24,7 @@ mod made_password;
 mod masked;
 mod measured;
 mod names;
+mod password;
 mod prepared;
 mod query;
 mod rebuilt;
@@ -193,10 +194,11 @@ impl Session {
             account_at_host: Arc::from(""),
             roles: Vec::new(),
             roles_text: Arc::from("NONE"),
-            rights: Arc::new(Rights::new(Vec::new())),
+            rights: Arc::new(Rights::new(Vec::new(), false)),
             users: (u64::MAX, Arc::default()),
             rights_changed: 0,
             internal: false,
+            limited: None,
             must_change_password: false,
             database: Arc::from(""),
             user_variables: crate::state::UserVariables::default(),
@@ -342,6 +344,10 @@ impl Session {
     fn end_statement<T>(&mut self, result: Result<T, SqlError>) -> Result<T, SqlError> {
         let result = self.settle_reads().and(result);
         let state = &mut self.state;
+        if let Some(limited) = &state.limited {
+            let now = state.instance.env().wall_micros();
+            limited.end_statement(result.as_ref().err(), now);
+        }
         if let Err(error) = &result {
             state.warnings.push(Level::Error, error.clone());
             let errors = &state.instance.sessions.errors;
@@ -496,7 +502,8 @@ impl Session {
                 // What EXECUTE executes says itself what it is.
                 if !matches!(command, Command::Execute { .. }) {
                     self.measure_command(facts.counter);
-                    self.audit_before(facts.counter)?;
+                    let changes = facts.changes && !matches!(command, Command::LockTables(_));
+                    self.admit(facts.counter, changes)?;
                 }
                 if !matches!(command, Command::Show(..)) {
                     self.clear_warnings();
@@ -523,7 +530,7 @@ impl Session {
                 self.clear_warnings();
                 self.state.counters().command(create.counter());
                 self.measure_command(create.counter());
-                self.audit_before(create.counter())?;
+                self.admit(create.counter(), true)?;
                 self.check_server_writable()?;
                 self.check_schema(create)?;
                 self.create_before_rows(create)?;
@@ -538,7 +545,7 @@ impl Session {
                 self.clear_warnings();
                 self.state.counters().command(change.counter());
                 self.measure_command(change.counter());
-                self.audit_before(change.counter())?;
+                self.admit(change.counter(), true)?;
                 if change.is_of_temporary() {
                     self.check_schema(change)?;
                     self.enter_for_temporary(change)?;

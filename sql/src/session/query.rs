@@ -447,7 +447,7 @@ impl Session {
         self.state.counters().count(counter);
         let command = name_of(counter);
         self.measure_command(command);
-        self.audit_before(command)?;
+        self.admit(command, plan.changes_listed())?;
         self.measure_plan(&plan, text);
         let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;

@@ -88,6 +88,7 @@ impl Session {
             session: &facts,
             reading: &reading,
             account: (&state.account.0, &state.account.1),
+            host: &state.logged.host,
             rights: &state.rights,
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
             primary_key_required: settings.primary_key_required,

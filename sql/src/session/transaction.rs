@@ -324,6 +324,11 @@ impl Session {
         if let Some((other, value)) = super::set::paired(variable.name, &value) {
             instance.set_global(&variables::find(other)?, value)?;
         }
+        if variable.name == "partial_revokes" {
+            // Nobody makes the first partial revoke meanwhile.
+            let _alone = self.alone_with_accounts(&instance)?;
+            return instance.set_global(variable, value);
+        }
         if !matches!(variable.name, "read_only" | "super_read_only") {
             return instance.set_global(variable, value);
         }

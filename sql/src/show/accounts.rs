@@ -2,9 +2,11 @@
 
 use super::{LONG, Shown, TEXT};
 use crate::{
+    account_limits::Limits,
     catalog::text,
     command::UserName,
     error::SqlError,
+    password_history::{or_default, required_text},
     privileges::{DYNAMIC, Privilege, quoted_account},
     state::State,
     users::{Account, LockTime, Lockout},
@@ -124,17 +126,34 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
     if attempts > 0 || days != LockTime::Days(0) {
         lockout = format!(" FAILED_LOGIN_ATTEMPTS {attempts} PASSWORD_LOCK_TIME {days}");
     }
+    let limits = shown_limits(account.limits);
+    let policy = account.policy;
+    let days = policy.reuse_days.map(|days| format!("{days} DAY"));
     let statement = format!(
-        "CREATE USER {} IDENTIFIED WITH '{}'{stored}{roles} REQUIRE {} PASSWORD EXPIRE{expiry} \
-         ACCOUNT {} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE \
-         CURRENT DEFAULT{lockout}{attribute}",
+        "CREATE USER {} IDENTIFIED WITH '{}'{stored}{roles} REQUIRE {}{limits} PASSWORD \
+         EXPIRE{expiry} ACCOUNT {} PASSWORD HISTORY {} PASSWORD REUSE INTERVAL {} PASSWORD REQUIRE \
+         CURRENT{}{lockout}{attribute}",
         account.backticked(),
         account.plugin,
         account.requirement,
         if account.locked { "LOCK" } else { "UNLOCK" },
+        or_default(policy.history),
+        or_default(days),
+        required_text(policy.require_current),
     );
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
     Ok(Shown::new(&[(&heading, LONG)], vec![vec![text(statement)]]))
+}
+
+/// WITH, if there are limits.
+fn shown_limits(limits: Limits) -> String {
+    let parts = limits.parts().into_iter();
+    let parts = parts.filter(|(_, limit)| *limit > 0);
+    let parts = parts.map(|(keyword, limit)| format!(" {keyword} {limit}"));
+    match parts.collect::<String>() {
+        none if none.is_empty() => none,
+        parts => format!(" WITH{parts}"),
+    }
 }
 
 /// A string's contents, with backslashes before what may not stand in one.

@@ -158,7 +158,9 @@ const FIELDS: &[Field] = &[
     ("Channel_Name", TEXT, none),
     ("Source_TLS_Version", TEXT, none),
     ("Source_public_key_path", TEXT, none),
-    ("Get_Source_public_key", NUMBER, |_, _| number(1_u64)),
+    ("Get_Source_public_key", NUMBER, |s, _| {
+        number(u64::from(s.get_public_key))
+    }),
     ("Network_Namespace", TEXT, none),
 ];
 

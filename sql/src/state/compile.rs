@@ -13,7 +13,7 @@ impl State {
     pub fn who_asks(&self) -> Asker<'_> {
         Asker {
             rights: &self.rights,
-            account: &self.account,
+            who: &self.logged,
         }
     }
 

@@ -5,6 +5,7 @@ use super::{
     replicas::Replicas, replication::Replication, tls::Tls,
 };
 use crate::{
+    account_limits::{Limited, Usages},
     advice::{Advice, Subject},
     command,
     error::SqlError,
@@ -96,6 +97,8 @@ pub struct Instance {
     rights_changed: AtomicU64,
     /// Wrong passwords in a row.
     pub logins: Logins,
+    /// What accounts with limits have done.
+    pub(crate) usages: Usages,
     /// Who comes in.
     pub door: Door,
     /// The words of validate_password.dictionary_file.
@@ -140,6 +143,7 @@ impl Instance {
             changing_accounts: Mutex::default(),
             rights_changed: AtomicU64::new(0),
             logins: Logins::default(),
+            usages: Usages::default(),
             door: Door::default(),
             words: Mutex::default(),
             pool: OnceLock::new(),
@@ -152,6 +156,7 @@ impl Instance {
         let events = instance.globals.values();
         let events = events.named("cohort_audit_log_events");
         instance.audit.set("cohort_audit_log_events", events);
+        instance.keep_restrictions();
         instance.listen();
         instance
     }
@@ -229,10 +234,36 @@ impl Instance {
         if !Arc::ptr_eq(&known.0, users) {
             *known = (Arc::clone(users), FxHashMap::default());
         }
-        let rights = known.1.entry(holder);
-        let rights =
-            rights.or_insert_with(|| Arc::new(Rights::new(users.with_roles(account, roles))));
+        let rights = known.1.entry(holder).or_insert_with(|| {
+            let members = users.with_roles(account, roles);
+            Arc::new(Rights::new(members, self.has_partial_revokes()))
+        });
         Arc::clone(rights)
+    }
+    /// What an account does, if it has limits.
+    #[must_use]
+    pub fn limited(&self, account: &Account) -> Option<Limited> {
+        let name = (account.user.as_str(), account.host.as_str());
+        self.usages.of(name, account.limits)
+    }
+    /// partial_revokes: privileges on everything can be revoked on databases.
+    pub(crate) fn has_partial_revokes(&self) -> bool {
+        self.globals.values().flag("partial_revokes")
+    }
+    /// Whether some are.
+    fn has_restrictions(&self) -> bool {
+        let users = self.users();
+        let mut accounts = users.list().iter();
+        accounts.any(|account| !account.grants.restrictions.is_empty())
+    }
+    /// Turns partial_revokes on if there are some, whatever a setting said: they may come from a backup
+    /// of a server that had it on. True: it was off.
+    pub fn keep_restrictions(&self) -> bool {
+        let turns_on = !self.has_partial_revokes() && self.has_restrictions();
+        if turns_on && let Ok(variable) = variables::find("partial_revokes") {
+            self.globals.set(variable.id, Value::Int(1));
+        }
+        turns_on
     }
     /// The roles that an account may activate: those that were granted to it, and the mandatory
     /// ones.
@@ -388,6 +419,10 @@ impl Instance {
     }
     /// Sets a global variable while running, after `Variable::convert`.
     pub fn set_global(&self, variable: &Variable, value: Value) -> Result<(), SqlError> {
+        // What is revoked on some databases only would hold there again.
+        if variable.name == "partial_revokes" && value == Value::Int(0) && self.has_restrictions() {
+            return Err(SqlError::partial_revoke_exists());
+        }
         for hook in self.hooks.lock().iter() {
             hook(variable.name, &value)?;
         }
@@ -395,7 +430,10 @@ impl Instance {
         self.apply(variable.name, &value);
         self.globals.set(variable.id, value);
         self.fit_length(variable.name);
-        if variable.name == "mandatory_roles" {
+        if variable.name == "partial_revokes" {
+            *self.rights.lock() = (Arc::default(), FxHashMap::default());
+        }
+        if matches!(variable.name, "mandatory_roles" | "partial_revokes") {
             self.rights_changed.fetch_add(1, Ordering::Release);
         }
         Ok(())

@@ -28,6 +28,7 @@ pub use tls::{Certificate, Encryption, Tls};
 pub use user_variables::UserVariables;
 
 use crate::{
+    account_limits::Limited,
     command::SetScope,
     compression::Compression,
     error::SqlError,
@@ -91,6 +92,8 @@ pub struct State {
     pub(crate) users: (u64, Arc<Users>),
     /// `Instance::rights_changed` when they were found.
     pub(crate) rights_changed: u64,
+    /// What it may do in an hour, if there is a limit.
+    pub(crate) limited: Option<Limited>,
     /// Its password has expired: a new one must be set before anything else.
     pub must_change_password: bool,
     /// It is one of the server's own, which may write to the schema `cohort`.
@@ -201,8 +204,13 @@ impl State {
     }
     /// 1142: the command is not allowed on this table or view.
     pub fn refused(&self, command: &str, table: &str) -> SqlError {
-        let (user, host) = &self.account;
-        SqlError::table_access_denied(command, user, host, table)
+        let Who { account, host, .. } = &*self.logged;
+        SqlError::table_access_denied(command, account, host, table)
+    }
+    /// 1143: the same of a column.
+    pub fn refused_column(&self, command: &str, column: &str, table: &str) -> SqlError {
+        let Who { account, host, .. } = &*self.logged;
+        SqlError::column_access_denied(command, account, host, column, table)
     }
     /// 1044 without all of these privileges on a database.
     pub fn need_on_database(&self, needed: &[Privilege], database: &str) -> Result<(), SqlError> {
@@ -242,8 +250,10 @@ impl State {
         }
         let users = Arc::clone(&self.users.1);
         let (user, host) = &self.account;
-        self.rights = match users.get(user, host) {
-            None => Arc::new(Rights::new(Vec::new())),
+        let account = users.get(user, host);
+        self.limited = account.and_then(|account| self.instance.limited(account));
+        self.rights = match account {
+            None => Arc::new(Rights::new(Vec::new(), false)),
             Some(account) => {
                 let granted = self.instance.roles_of(account);
                 self.roles.retain(|role| granted.contains(role));
@@ -333,6 +343,12 @@ impl State {
                         .into(),
                 )
             }
+            "max_user_connections" => {
+                let own = self.limited.as_ref();
+                let own = own.map(|limited| limited.limits().at_once);
+                let own = own.filter(|at_once| *at_once > 0);
+                own.map_or_else(|| self.instance.global(variable), |own| number(own.into()))
+            }
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
                 let micros = self.timestamp.unwrap_or(self.now_micros);
@@ -403,6 +419,7 @@ impl State {
             connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
             server: number("collation_server").unwrap_or(Reading::PLAIN.server),
             time_zone: (zone != "SYSTEM").then(|| zone.to_owned()),
+            began: None,
         }
     }
     /// The value of a user variable; NULL if it was never set.

@@ -339,6 +339,14 @@ impl Registry {
     pub fn of_user(&self, user: &str) -> u64 {
         self.users.lock().get(user).copied().unwrap_or(0)
     }
+    /// How many sessions an account has.
+    #[must_use]
+    pub fn of_account(&self, account: &(String, String)) -> u64 {
+        let sessions = self.sessions.lock();
+        let own = sessions.values();
+        let own = own.filter(|entry| entry.activity.lock().account == *account);
+        own.count() as u64
+    }
     /// All sessions by connection id.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<Entry>> {

@@ -64,6 +64,8 @@ pub struct ReplicaStatus {
     pub retrieved: String,
     /// Whether it speaks TLS, the file of authorities, whether the name is verified.
     pub tls: (bool, String, bool),
+    /// GET_SOURCE_PUBLIC_KEY.
+    pub get_public_key: bool,
     /// It says what it has (semi-synchronous replication).
     pub answers: bool,
     /// SOURCE_HEARTBEAT_PERIOD, in milliseconds.

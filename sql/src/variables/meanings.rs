@@ -429,7 +429,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "max_user_connections",
-        "connections of one account at once; 0 for no limit",
+        "connections of one account at once, unless it has a limit of its own; 0 for no limit",
     ),
     (
         "min_examined_row_limit",
@@ -456,7 +456,19 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "partial_revokes",
-        "MySQL: a global privilege may be revoked for one database",
+        "a global privilege may be revoked for one database; GRANT and REVOKE name databases, not patterns",
+    ),
+    (
+        "password_history",
+        "passwords that must be others before one may come again, for accounts that do not say",
+    ),
+    (
+        "password_require_current",
+        "who changes their own password must say the one before, for accounts that do not say",
+    ),
+    (
+        "password_reuse_interval",
+        "days before a password may come again, for accounts that do not say",
     ),
     (
         "performance_schema",

@@ -109,6 +109,14 @@ fn query(
         out.extend_from_slice(&[5, length]); // Q_TIME_ZONE
         out.extend_from_slice(name.as_bytes());
     }
+    if let Some(began) = reading.began {
+        let (seconds, micros) = ((began / 1_000_000) as u32, began % 1_000_000);
+        if let Some(field) = out.get_mut(start..start + 4) {
+            field.copy_from_slice(&seconds.to_le_bytes());
+        }
+        out.push(13); // Q_MICROSECONDS
+        out.extend_from_slice(&micros.to_le_bytes()[..3]);
+    }
     let mut number_at = None;
     if ddl {
         out.push(17); // Q_DDL_LOGGED_WITH_XID

@@ -3,7 +3,7 @@
 use crate::lab::{target::Endpoint, workload::Statement};
 use cohort_mysql::{
     client::{
-        login::{Login, LoginError, Step},
+        login::{Login, LoginError, Secrecy, Step},
         wire::{Frames, Outcome, Part, Reply, ServerError},
     },
     packet::{PIECE, Writer},
@@ -165,8 +165,8 @@ impl Client {
         let State::Login(login) = &mut self.state else {
             return Ok(None);
         };
-        let private = self.stream.is_private();
-        match login.packet(packet, &endpoint.account, private, out) {
+        let secrecy = Secrecy::of(&self.stream, &endpoint.account);
+        match login.packet(packet, &endpoint.account, secrecy, out) {
             Ok(Step::Answer) => self.send(out).map(|()| None),
             Ok(Step::Wait) => Ok(None),
             Ok(Step::In) => {

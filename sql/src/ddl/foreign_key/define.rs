@@ -200,7 +200,7 @@ fn check_references(key: &ForeignKey, ctx: &DdlContext<'_>) -> Result<(), SqlErr
     if rights.has(Privilege::References) {
         return Ok(());
     }
-    let (user, host) = ctx.account;
+    let (user, host) = (ctx.account.0, ctx.host);
     let parent = format!("{database}.{parent}");
     Err(SqlError::table_access_denied(
         "REFERENCES",
