@@ -383,7 +383,10 @@ impl Registry {
         let mut sum = Vec::new();
         let sessions = self.sessions.lock();
         self.ended.add_to(&mut sum);
-        for entry in sessions.values() {
+        // Those that end from now on are counted here, too.
+        let entries: Vec<_> = sessions.values().cloned().collect();
+        drop(sessions);
+        for entry in entries {
             entry.counters.add_to(&mut sum);
         }
         sum
