@@ -287,7 +287,7 @@ impl Writer {
     }
 
     fn sync(&mut self) -> Result<(), LogError> {
-        let begun = Instant::now();
+        let begun = self.shared.keeper.env().monotonic_nanos();
         let synced = self.file.sync_data().and_then(|()| {
             if self.filled.sync_failed() {
                 return Err(io::Error::other("an earlier sync of the file has failed"));
@@ -295,8 +295,8 @@ impl Writer {
             Ok(())
         });
         synced.map_err(|error| self.failed("sync", &error))?;
-        let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.shared.counters.fsync_us.note(took);
+        let took = self.shared.keeper.env().monotonic_nanos() - begun;
+        self.shared.counters.fsync_us.note(took / 1000);
         self.unsynced_groups = 0;
         self.dirty = false;
         self.clock.last_committed = self.clock.sequence_number;
