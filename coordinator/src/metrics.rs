@@ -165,30 +165,42 @@ impl Metrics {
         let labels = ["type", "api", "status"];
         let name = "dtm_server_process_total";
         let help = "Requests by port and outcome.";
-        write_counters(out, (name, help), labels, &counts.requests);
+        write_family(out, (name, help), Kind::Counter, labels, &counts.requests);
         let name = "dtm_server_response_duration";
         let help = "Seconds that requests took.";
         write_histograms(out, (name, help), ["type", "api"], &counts.request_times);
         let name = "dtm_transaction_process_total";
         let help = "Global transactions that have ended.";
         let labels = ["model", "status"];
-        write_counters(out, (name, help), labels, &counts.transactions);
+        write_family(
+            out,
+            (name, help),
+            Kind::Counter,
+            labels,
+            &counts.transactions,
+        );
         let name = "dtm_transaction_handled_duration";
         let help = "Seconds from the begin of global transactions to their end.";
         write_histograms(out, (name, help), ["model"], &counts.transaction_times);
         let name = "dtm_branch_process_total";
         let help = "Calls of branches.";
         let labels = ["model", "branchtype", "status"];
-        write_counters(out, (name, help), labels, &counts.branches);
+        write_family(out, (name, help), Kind::Counter, labels, &counts.branches);
         let name = "cohort_alerts_total";
         let help = "Alerts to the webhook.";
-        write_counters(out, (name, help), ["status"], &counts.alerts);
+        write_family(out, (name, help), Kind::Counter, ["status"], &counts.alerts);
         let name = "cohort_end_webhooks_total";
         let help = "Calls that tell of the end of a global transaction.";
-        write_counters(out, (name, help), ["status"], &counts.end_webhooks);
+        write_family(
+            out,
+            (name, help),
+            Kind::Counter,
+            ["status"],
+            &counts.end_webhooks,
+        );
         let name = "cohort_spans_total";
         let help = "Spans for OpenTelemetry.";
-        write_counters(out, (name, help), ["status"], &counts.spans);
+        write_family(out, (name, help), Kind::Counter, ["status"], &counts.spans);
         if let Some(counted) = &counts.unfinished {
             write_unfinished(out, counted);
         }
@@ -221,44 +233,32 @@ fn write_unfinished(out: &mut Exposition, counted: &[Unfinished]) {
     }
     let name = "cohort_transactions_unfinished";
     let help = "Global transactions that have not ended.";
-    write_gauges(out, (name, help), ["model", "status"], &unfinished);
+    write_family(
+        out,
+        (name, help),
+        Kind::Gauge,
+        ["model", "status"],
+        &unfinished,
+    );
     let name = "cohort_transactions_dead";
     let help = "Unfinished global transactions that are not tried any more.";
-    write_gauges(out, (name, help), ["model"], &dead);
+    write_family(out, (name, help), Kind::Gauge, ["model"], &dead);
     let name = "cohort_transactions_paused";
     let help = "Unfinished global transactions that an operator has paused.";
-    write_gauges(out, (name, help), ["model"], &paused);
+    write_family(out, (name, help), Kind::Gauge, ["model"], &paused);
 }
 
 /// A family's name, and what it means.
 type Meaning = (&'static str, &'static str);
 
-fn write_counters<const N: usize>(
+fn write_family<const N: usize>(
     out: &mut Exposition,
     (name, help): Meaning,
+    kind: Kind,
     labels: [&str; N],
     counts: &Family<N, u64>,
 ) {
-    out.family(name, Kind::Counter, help);
-    write_values(out, name, labels, counts);
-}
-
-fn write_gauges<const N: usize>(
-    out: &mut Exposition,
-    (name, help): Meaning,
-    labels: [&str; N],
-    counts: &Family<N, u64>,
-) {
-    out.family(name, Kind::Gauge, help);
-    write_values(out, name, labels, counts);
-}
-
-fn write_values<const N: usize>(
-    out: &mut Exposition,
-    name: &str,
-    labels: [&str; N],
-    counts: &Family<N, u64>,
-) {
+    out.family(name, kind, help);
     for (values, count) in counts {
         out.value(name, &labelled(labels, values), count);
     }
