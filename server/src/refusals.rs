@@ -8,6 +8,7 @@
 use cohort_process::{Notice, notice};
 use cohort_sql::error_log;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 
 /// For so long lines are counted.
@@ -24,7 +25,7 @@ struct Span {
 
 /// See the module. Each kind of line has its own spans: a flood of one hides no other.
 #[derive(Default)]
-pub struct Refusals(Mutex<Vec<(Notice, Span)>>);
+pub struct Refusals(Mutex<FxHashMap<Notice, Span>>);
 
 impl Refusals {
     /// Writes a line, unless the log is not to have such lines, or has had enough of them.
@@ -62,8 +63,8 @@ impl Refusals {
     fn take_ended(&self, now: Instant) -> Vec<(Notice, u64)> {
         let mut spans = self.0.lock();
         let is_over =
-            |(_, span): &mut (Notice, Span)| now.saturating_duration_since(span.begun) >= SPAN;
-        let ended = spans.extract_if(.., is_over);
+            |_: &Notice, span: &mut Span| now.saturating_duration_since(span.begun) >= SPAN;
+        let ended = spans.extract_if(is_over);
         let left_out = ended.map(|(notice, span)| (notice, span.left_out));
         left_out.filter(|(_, count)| *count > 0).collect()
     }
@@ -71,19 +72,11 @@ impl Refusals {
     /// Counts a line: whether it may be written.
     fn count(&self, notice: Notice, now: Instant) -> bool {
         let mut spans = self.0.lock();
-        let at = spans.iter().position(|(of, _)| *of == notice);
-        let at = at.unwrap_or_else(|| {
-            let span = Span {
-                begun: now,
-                written: 0,
-                left_out: 0,
-            };
-            spans.push((notice, span));
-            spans.len() - 1
+        let span = spans.entry(notice).or_insert(Span {
+            begun: now,
+            written: 0,
+            left_out: 0,
         });
-        let Some((_, span)) = spans.get_mut(at) else {
-            return false;
-        };
         let may = span.written < LINES_MAX;
         match may {
             true => span.written += 1,

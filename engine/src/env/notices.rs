@@ -62,7 +62,7 @@ impl Subsystem {
 macro_rules! notices {
     ($($name:ident $code:literal $symbol:literal $level:ident $subsystem:ident $meaning:literal)*) => {
         /// A kind of line of the error log.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Notice {
             $(#[doc = $meaning] $name,)*
         }
