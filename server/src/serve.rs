@@ -168,19 +168,12 @@ fn data_directory(settings: &Settings) -> Result<PathBuf, String> {
 
 /// Opens the error log, which obeys its settings from its first line on.
 fn open_log(settings: &Settings, directory: &Path) -> Result<(), String> {
-    let names = settings
-        .variables
-        .keys()
-        .filter(|name| name.starts_with("log_error_"));
-    for name in names {
+    let set = settings.variables.iter();
+    for (name, value) in set.filter(|(name, _)| name.starts_with("log_error_")) {
         // What is wrong is said when all variables are set.
-        let set = settings.variables.get(name).cloned();
-        let set = set.and_then(|value| toml_value(name, value).ok());
-        let variable = variables::find(name).ok();
-        let converted = set
-            .zip(variable)
-            .and_then(|(value, it)| it.convert(&value).ok());
-        if let Some((value, _)) = converted {
+        if let (Ok(variable), Ok(value)) = (variables::find(name), toml_value(name, value.clone()))
+            && let Ok((value, _)) = variable.convert(&value)
+        {
             error_log::set(name, &value);
         }
     }

@@ -150,6 +150,7 @@ impl<B: Backend> Connection<B> {
             let why = service::reason(&*panic);
             notice!(
                 Notice::StatementFailed,
+                for self.id,
                 "connection {}: a statement has failed: {why}",
                 self.id
             );

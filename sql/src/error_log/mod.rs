@@ -107,8 +107,12 @@ pub fn wants(notice: Notice) -> bool {
 /// Writes a line. `thread`: the number of the connection it is about; 0 for none.
 pub fn write(notice: Notice, thread: u64, text: Arguments<'_>) {
     let mut state = LOG.lock();
-    let micros = Env::real().wall_micros();
-    let Some(outlet) = &mut state.outlet else {
+    let State {
+        outlet: Some(outlet),
+        pipeline,
+        recent,
+    } = &mut *state
+    else {
         drop(state);
         return plain(text);
     };
@@ -116,28 +120,25 @@ pub fn write(notice: Notice, thread: u64, text: Arguments<'_>) {
     if notice == Notice::Aborting && outlet.path.is_some() {
         plain(text);
     }
-    if !state.pipeline.lets_through(notice) {
+    if !pipeline.lets_through(notice) {
         return;
     }
     let line = Line {
-        micros,
+        micros: outlet.env.wall_micros(),
         thread,
         level: notice.level(),
         code: notice.to_string(),
         subsystem: notice.subsystem().name().to_owned(),
         text: text::escaped(&text.to_string()),
     };
-    let sinks = state.pipeline.sinks();
-    for sink in sinks {
+    for sink in pipeline.sinks() {
         let shown = match sink {
             Sink::Text => text::line(&line),
             Sink::Json => text::json(&line, notice.symbol()),
         };
-        if let Some(outlet) = &mut state.outlet {
-            outlet.write(sink, &shown);
-        }
+        outlet.write(*sink, &shown);
     }
-    state.recent.add(line);
+    recent.add(line);
 }
 
 /// Writes a line of a command that is no server.

@@ -75,8 +75,8 @@ impl Pipeline {
             && (level < Level::Warning || !self.suppressed.contains(&notice));
         !self.services.filters || is_wanted
     }
-    pub fn sinks(&self) -> Vec<Sink> {
-        self.services.sinks.clone()
+    pub fn sinks(&self) -> &[Sink] {
+        &self.services.sinks
     }
 }
 
