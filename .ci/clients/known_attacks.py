@@ -33,9 +33,12 @@ def account(root, name, more="", plugin="caching_sha2_password"):
 
 
 def answer(server, response, capabilities=PLAIN):
-    """What the server says in the end to a response to its greeting."""
+    """What the server says in the end to a response to its greeting; one that depends on its salt is a function."""
     wire = Wire(server.port)
-    wire.receive()
+    greeting = wire.receive()
+    if callable(response):
+        end = greeting.index(b"\0", 5) + 5
+        response = response(greeting[end:end + 8] + greeting[end + 27:end + 39])
     wire.send(1, struct.pack("<IIB23x", capabilities, 1 << 24, 45) + response)
     said = wire.receive()
     number = 3
@@ -55,6 +58,13 @@ def is_in(said):
 
 def random_proofs(server, root):
     """CVE-2012-2122: one wrong proof in 256 was taken for the right one."""
+    # The right one is let in by the same means.
+    def right(salt):
+        first = hashlib.sha1(SECRET.encode()).digest()
+        second = hashlib.sha1(salt + hashlib.sha1(first).digest()).digest()
+        return b"native\0\x14" + bytes(a ^ b for a, b in zip(first, second)) + NATIVE + b"\0"
+    said = answer(server, right)
+    assert is_in(said), said
     rng = random.Random(2122)
     for name, plugin, length in (("native", NATIVE, 20), ("sha2", SHA2, 32)):
         for _ in range(ATTEMPTS):

@@ -39,6 +39,10 @@ macro_rules! errors {
                 }
             )*
         }
+
+        /// The numbers of the table.
+        #[cfg(test)]
+        const NUMBERS: &[u16] = &[$($code),*];
     };
 }
 
@@ -707,6 +711,18 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "ERROR 1146 (42S02): Table 'test.t' doesn't exist"
+        );
+    }
+
+    /// MySQL's list leaves out these: errors of the system, of the engine, and such as it calls
+    /// obsolete. Their state is the general one. Others would have it by mistake.
+    #[test]
+    fn every_error_but_these_has_a_name_and_a_state() {
+        let is_unknown = |number: &u16| error_names::find(*number).is_none();
+        let unknown = NUMBERS.iter().copied().filter(is_unknown);
+        assert_eq!(
+            unknown.collect::<Vec<_>>(),
+            [29, 138, 1021, 1254, 1255, 1677]
         );
     }
 
