@@ -88,12 +88,12 @@ pub(super) fn row_key_start(table: &Table, index: &Index, entry: &[u8]) -> Resul
     key::parts_length(table, index, index.parts.len(), entry)
         .ok()
         .filter(|start| *start <= entry.len())
-        .ok_or_else(|| {
-            TxnError::Corrupt(format!(
-                "a damaged entry in index {} of table {}",
-                index.name, table.name
-            ))
-        })
+        .ok_or_else(|| damaged_entry(table, index))
+}
+
+pub(super) fn damaged_entry(table: &Table, index: &Index) -> TxnError {
+    let (index, table) = (&index.name, &table.name);
+    TxnError::Corrupt(format!("a damaged entry in index {index} of table {table}"))
 }
 
 /// Whether one of the parts of a unique index's key is NULL: then it is not unique.

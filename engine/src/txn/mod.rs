@@ -24,6 +24,7 @@
 //! | `backup`, `restore` | a copy of all that is there, for elsewhere; a data directory made of one |
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `checkpointer`, `meta`, `recover` | from memory to the Base, and back at a start |
+//! | `statistics` | what indexes are like, and rows from all over a table, for the planner |
 //! | `stats` | what it tells about itself |
 //!
 //! The files import one another without circles: a type that many need stands in a file of its
@@ -63,6 +64,7 @@ mod replies;
 pub mod restore;
 mod row_change;
 mod snapshot;
+mod statistics;
 mod stats;
 mod table_locks;
 mod table_state;
@@ -97,6 +99,7 @@ pub use prepared::{PreparedInfo, XidClaim};
 pub use read::Scan;
 pub use stats::{EngineStats, TransactionInfo};
 pub use table_locks::TableLocks;
+pub use table_state::IndexStatistics;
 pub use transaction::Txn;
 pub use waiting::{Unattended, WaitFor, Waiting};
 pub use writes::Savepoint;

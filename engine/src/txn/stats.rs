@@ -1,18 +1,11 @@
 //! What the engine tells about itself.
 
 use super::{
-    DeadlockReport, LockInfo, LockStats, LockWait, TxnError,
+    DeadlockReport, LockInfo, LockStats, LockWait,
     engine::{Engine, Inner},
 };
-use crate::{
-    Seq, log,
-    store::{Batch, Cursor, KeyRange, Window},
-    types::{Table, TreeId},
-};
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use crate::{Seq, log, types::Table};
+use std::{sync::atomic::Ordering, time::Duration};
 
 /// Counters since the start, and gauges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,10 +59,6 @@ impl Engine {
     /// About how many rows the table has; exact when nothing is going on.
     pub fn row_estimate(&self, table: &Table) -> u64 {
         self.inner.state(table).map_or(0, |state| state.rows())
-    }
-    /// About how many entries of a tree are in the range (for choosing an access path).
-    pub fn range_estimate(&self, tree: TreeId, range: &KeyRange) -> u64 {
-        range_estimate(&self.inner, tree, range).unwrap_or(0)
     }
     /// Counters and gauges.
     pub fn stats(&self) -> EngineStats {
@@ -151,52 +140,4 @@ fn transactions(inner: &Inner) -> Vec<TransactionInfo> {
     let mut active: Vec<TransactionInfo> = active.collect();
     active.sort_by_key(|info| info.session);
     active
-}
-
-/// So many entries are counted; beyond that the rest is estimated.
-const COUNTED: usize = 128;
-
-/// Counts a short range; of a long one, tells how far its ends are apart between the ends of the
-/// tree, taking keys for evenly spread.
-fn range_estimate(inner: &Inner, tree: TreeId, range: &KeyRange) -> Result<u64, TxnError> {
-    let view = inner.views.load_full();
-    let window = Window::new(tree, &range.low, range.high.as_deref(), false);
-    let mut batch = Batch::default();
-    let mut cursor = Cursor::new(Arc::clone(&view), Seq::MAX, window);
-    cursor.next(&Default::default(), &mut batch, COUNTED)?;
-    if batch.len() < COUNTED {
-        return Ok(batch.len() as u64);
-    }
-    let end_key = |reverse: bool| -> Result<Vec<u8>, TxnError> {
-        let mut batch = Batch::default();
-        let window = Window::new(tree, &[], None, reverse);
-        Cursor::new(Arc::clone(&view), Seq::MAX, window).next(
-            &Default::default(),
-            &mut batch,
-            1,
-        )?;
-        Ok(if batch.is_empty() {
-            Vec::new()
-        } else {
-            batch.get(0).0.to_vec()
-        })
-    };
-    let (first, last) = (end_key(false)?, end_key(true)?);
-    let shared = first.iter().zip(&last).take_while(|(a, b)| a == b).count();
-    let place = |key: &[u8]| -> f64 {
-        let mut bytes = [0; 8];
-        for (to, from) in bytes.iter_mut().zip(key.iter().skip(shared)) {
-            *to = *from;
-        }
-        u64::from_be_bytes(bytes) as f64
-    };
-    let low = place(range.low.as_slice().max(&first));
-    let high = match &range.high {
-        Some(high) => place(high.as_slice().min(&last)),
-        None => place(&last),
-    };
-    let span = (place(&last) - place(&first)).max(1.0);
-    let total = view.base.tree_len(tree)? as f64 + view.active.versions() as f64;
-    let share = ((high - low) / span).clamp(0.0, 1.0);
-    Ok(((total * share) as u64).max(COUNTED as u64))
 }

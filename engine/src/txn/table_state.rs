@@ -1,7 +1,7 @@
 //! What is known of a table beside its definition.
 
 use super::lock::mdl::MetadataLock;
-use crate::types::TableId;
+use crate::types::{Index, Table, TableId, TreeId};
 use parking_lot::Mutex;
 use std::sync::{
     Arc,
@@ -25,6 +25,40 @@ impl Counters {
     };
 }
 
+/// What the entries of an index are like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexStatistics {
+    /// How many entries there are, about.
+    pub entries: u64,
+    /// How many different values the first part has, the first two parts together, and so on: at least
+    /// 1 each. Parts of the primary key that entries of other indexes end with count, too.
+    pub distinct: Vec<f64>,
+    /// The mean length of an entry, key and value, in bytes.
+    pub entry_bytes: f64,
+}
+
+/// What is known of an index, and since when.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub tree: TreeId,
+    pub statistics: Arc<IndexStatistics>,
+    /// How many rows the table had.
+    pub rows: u64,
+    /// On the monotonic clock; `None`: ANALYZE TABLE has read everything.
+    pub read_ms: Option<u64>,
+}
+
+impl Known {
+    /// Whether it holds for a table that has so many rows now.
+    pub fn holds(&self, rows: u64, now_ms: u64) -> bool {
+        /// So long what was read of a part of the index counts, in milliseconds.
+        const KEPT_MS: u64 = 60_000;
+        let resized = rows.abs_diff(self.rows) > self.rows / 5;
+        let aged = |read: u64| now_ms.saturating_sub(read) > KEPT_MS;
+        !resized && !self.read_ms.is_some_and(aged)
+    }
+}
+
 /// What is known of a table beside its definition, shared by all its definitions.
 pub(super) struct TableState {
     /// The table's number.
@@ -43,6 +77,10 @@ pub(super) struct TableState {
     pub base_rows: AtomicI64,
     /// Rows that the delta of an even and of an odd generation adds.
     pub delta_rows: [AtomicI64; 2],
+    /// What is known of its indexes.
+    pub statistics: Mutex<Vec<Known>>,
+    /// How often ANALYZE TABLE has read it.
+    pub analyzed: AtomicU64,
 }
 
 impl TableState {
@@ -61,6 +99,8 @@ impl TableState {
             written: Mutex::new(Counters::NEW),
             base_rows: AtomicI64::new(0),
             delta_rows: Default::default(),
+            statistics: Mutex::default(),
+            analyzed: AtomicU64::new(0),
         })
     }
     /// Its counters as they are now.
@@ -69,6 +109,18 @@ impl TableState {
             auto_increment: self.auto_increment.load(Ordering::Relaxed),
             next_row: self.next_row.load(Ordering::Relaxed),
         }
+    }
+    /// What was last known of an index.
+    pub fn known(&self, index: &Index) -> Option<Known> {
+        let all = self.statistics.lock();
+        all.iter().find(|known| known.tree == index.tree).cloned()
+    }
+    /// Keeps what is known of an index of the table, and nothing of indexes that are gone.
+    pub fn keep(&self, table: &Table, known: Known) {
+        let mut all = self.statistics.lock();
+        let is_there = |tree: TreeId| table.keys().any(|index| index.tree == tree);
+        all.retain(|other| other.tree != known.tree && is_there(other.tree));
+        all.push(known);
     }
     /// Counts rows that a commit added to the delta of this generation.
     pub fn count_rows(&self, generation: u64, rows: i64) {

@@ -449,8 +449,14 @@ pub(super) fn statistics(session: &State) -> Rows {
 
 /// Rows of information_schema.STATISTICS.
 pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
-    let rows = session.instance.engine.row_estimate(table);
+    let engine = &session.instance.engine;
+    let rows = engine.row_estimate(table);
     let row = |(index, position, part, column): (&Index, u64, IndexPart, &Column)| {
+        let known = engine.known_statistics(table, index);
+        let parts = usize::try_from(position).unwrap_or(usize::MAX);
+        let distinct = known.and_then(|known| known.distinct.get(parts - 1).copied());
+        // Nobody has asked for it yet: as many as there are rows.
+        let distinct = distinct.map_or(rows, |distinct| distinct.round() as u64);
         vec![
             text("def"),
             text(&table.database),
@@ -464,7 +470,7 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
                 false => text(&column.name),
             },
             text(if part.desc { "D" } else { "A" }),
-            Value::Int(i64::try_from(rows).unwrap_or(i64::MAX)),
+            Value::Int(i64::try_from(distinct).unwrap_or(i64::MAX)),
             part.prefix
                 .map_or(Value::Null, |prefix| Value::Int(prefix.into())),
             Value::Null,

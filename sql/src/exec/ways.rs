@@ -26,6 +26,8 @@ const COUNTED_FIRST: usize = 64;
 const FARTHER: usize = 4;
 /// ... at most so far: that takes a millisecond or two.
 const COUNTED_MAX: usize = 4096;
+/// To count is to cost no more than this part of reading the whole table.
+const WORTH: usize = 16;
 /// Rows are counted so many at a time.
 const BATCH: usize = 256;
 
@@ -119,8 +121,10 @@ impl BlockRun<'_> {
             && block.windowing.is_none()
             && (block.presorted || block.order.is_empty());
         let ordered = ends_early && block.presorted && at == 0;
+        // The planned path has no bounds: it is not counted, and stands unless another is short.
+        let reads_all = planned.alternatives.is_empty();
         let mut contenders = Vec::with_capacity(1 + source.ways.len());
-        if !ordered {
+        if !ordered && !reads_all {
             contenders.extend(Contender::new(None, table, planned, self, context)?);
         }
         for (i, way) in source.ways.iter().enumerate() {
@@ -135,10 +139,10 @@ impl BlockRun<'_> {
         if let [Contender { way: None, .. }] = contenders.as_slice() {
             return Ok(());
         }
-        let most = if ends_early {
-            self.most_with_limit(source, context)?
-        } else {
-            COUNTED_MAX
+        let most = match (ends_early, reads_all) {
+            (true, _) => self.most_with_limit(source, context)?,
+            (false, true) => COUNTED_MAX.min(source.estimate as usize / WORTH),
+            (false, false) => COUNTED_MAX,
         };
         // To count takes no locks.
         let read = match (source.lock, context.plain_read) {
@@ -160,7 +164,10 @@ impl BlockRun<'_> {
             far = far.saturating_mul(FARTHER).min(most);
         }
         // All are long. The first is the planned one, unless that is no use.
-        if !ordered && let Some(first) = contenders.first() {
+        if !ordered
+            && !reads_all
+            && let Some(first) = contenders.first()
+        {
             self.take_way(at, first);
         }
         Ok(())

@@ -49,7 +49,7 @@ fn balanced(mut expr: Expr) -> Expr {
     {
         let (op, ty) = (*op, *ty);
         let operands: Vec<Expr> = chain(expr, op).into_iter().map(balanced).collect();
-        return tree(operands, op, ty);
+        return joined_by(operands, op, ty);
     }
     visit_operands_mut(&mut expr, &mut |operand| {
         let taken = std::mem::replace(operand, Expr::null());
@@ -58,15 +58,17 @@ fn balanced(mut expr: Expr) -> Expr {
     expr
 }
 
-fn tree(mut operands: Vec<Expr>, op: BinaryOp, ty: ExprType) -> Expr {
+/// The chain of one operator with these operands, as flat as it can be; NULL of none.
+#[must_use]
+pub fn joined_by(mut operands: Vec<Expr>, op: BinaryOp, ty: ExprType) -> Expr {
     if operands.len() < 2 {
         return operands.pop().unwrap_or_else(Expr::null);
     }
     let right = operands.split_off(operands.len() / 2);
     Expr::Binary {
         op,
-        left: Box::new(tree(operands, op, ty)),
-        right: Box::new(tree(right, op, ty)),
+        left: Box::new(joined_by(operands, op, ty)),
+        right: Box::new(joined_by(right, op, ty)),
         ty,
     }
 }

@@ -46,7 +46,7 @@ pub use arithmetic::bytes as bits_of_bytes;
 pub use assign::{
     Origin, TIMESTAMP_MAX, assign, assign_from, for_column, implicit_default, reinterpret,
 };
-pub use balance::{chain, depth, resolve_expr};
+pub use balance::{chain, depth, joined_by, resolve_expr};
 pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub(crate) use convert::parse_time;

@@ -1,10 +1,12 @@
 //! How a table is read: which index, and what is known of its key.
 //!
-//! Estimates know no values, because a plan serves all values of its parameters: they are rules
-//! of thumb on the number of rows (a unique key finds one, each known part of another index a
-//! hundredth of the rest, or a thousandth if it is another row's column, a range a twentieth or a
-//! third, a list of values or ranges never more than a third: who lists them means few). Where they
-//! may be far off, other ways are left for execution to choose from: see `exec/ways.rs`.
+//! How many rows a path reads is estimated from what the index is like (how many different values its
+//! parts have) and from the shares that ranges leave with the values that parameters have while the
+//! plan is made. Of a small table, which may grow, and where neither is known, there are rules of thumb:
+//! each known part of an index finds a hundredth of the rest, or a thousandth if it is another row's
+//! column, a range a twentieth or a third, a list of values or ranges never more than a third: who lists
+//! them means few. A plan serves all values of its parameters: where these matter, other ways are left
+//! for execution to choose from, see `exec/ways.rs`.
 
 use super::{
     Access, Bound,
@@ -12,7 +14,12 @@ use super::{
     walk,
 };
 use crate::expr::ArrayTest;
-use cohort_engine::types::{Index, IndexPart, Table, key};
+use cohort_engine::{
+    txn::IndexStatistics,
+    types::{Index, IndexPart, Table, key},
+};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// The order that is wanted: columns and whether descending.
 pub(super) type Order = [(usize, bool)];
@@ -21,6 +28,10 @@ pub(super) type Order = [(usize, bool)];
 pub(super) struct Request<'a> {
     pub table: &'a Table,
     pub rows: u64,
+    /// What the entries of its indexes are like, if that can be told.
+    pub statistics: &'a dyn Fn(&Index) -> Option<Arc<IndexStatistics>>,
+    /// The shares of rows that conditions on single columns leave, with the values they have now.
+    pub shares: &'a FxHashMap<usize, f64>,
     /// What the conditions say: every row that is wanted meets one of these.
     pub known: &'a [Facts],
     /// The columns that are needed, ascending.
@@ -39,6 +50,8 @@ pub(super) struct Request<'a> {
 pub(super) struct Choice {
     pub access: Access,
     pub estimate: f64,
+    /// How many rows it would read if the table were not very small.
+    pub thought: f64,
     pub cost: f64,
     pub ordered: bool,
     /// Other paths, which may be better with the values that conditions have: see `Source::ways`.
@@ -55,11 +68,14 @@ pub(super) fn choose(request: &Request) -> Choice {
         let has_array = index.is_some_and(|index| table.array_part(index).is_some());
         !has_array || !choice.access.alternatives.is_empty()
     };
-    let mut candidates: Vec<Choice> = indexes
-        .filter(|index| allowed(request, *index))
-        .map(|index| candidate(request, index))
-        .filter(is_whole)
-        .collect();
+    let mut candidates: Vec<Choice> = Vec::new();
+    for index in indexes.filter(|index| allowed(request, *index)) {
+        let choice = candidate(request, index);
+        if choice.access.point {
+            return choice;
+        }
+        candidates.extend(Some(choice).filter(is_whole));
+    }
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let mut candidates = candidates.into_iter();
     let Some(mut best) = candidates.next() else {
@@ -72,7 +88,9 @@ pub(super) fn choose(request: &Request) -> Choice {
         let unnamed = forced && other.access.index.is_none();
         !(in_order || unnamed || other.access.alternatives.is_empty())
     };
-    if hopes || is_open(table, &best.access) {
+    // With other values an index may be better than to read everything.
+    let is_large = request.rows >= ROWS_MIN && best.access.alternatives.is_empty();
+    if hopes || is_large || is_open(table, &best.access) {
         let ways = candidates.filter(is_way).map(|other| other.access);
         best.ways = ways.take(WAYS_MAX).collect();
     }
@@ -137,7 +155,7 @@ pub(crate) fn index_of(table: &Table, index: Option<usize>) -> Option<&Index> {
 
 /// A table is thought to have so many rows at least when a path is chosen: it may grow, and an
 /// index of a small table costs next to nothing.
-const ROWS_MIN: u64 = 1000;
+pub(super) const ROWS_MIN: u64 = 1000;
 
 /// How many times larger or smaller a table must become for plans to be made anew.
 const GROWTH: u64 = 10;
@@ -159,11 +177,13 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         }
         _ => false,
     };
-    let reads = |rows: u64| estimate(rows as f64, index, &alternatives);
-    let (estimate, thought) = (
-        reads(request.rows.max(1)),
-        reads(request.rows.max(ROWS_MIN)),
-    );
+    let rows = request.rows.max(1) as f64;
+    let estimate = estimate(rows, request, index, &alternatives);
+    // Of a small table it costs as much as if it had grown.
+    let thought = match request.rows < ROWS_MIN {
+        true => estimate_by_rules(ROWS_MIN as f64, index, &alternatives),
+        false => estimate,
+    };
     let is_array = index.is_some_and(|index| table.array_part(index).is_some());
     let covering = at.is_some()
         && !request.rows_needed
@@ -205,6 +225,7 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
     Choice {
         access,
         estimate,
+        thought,
         cost,
         ordered,
         ways: Vec::new(),
@@ -224,28 +245,117 @@ fn finds_one(index: &Index, bounds: &[Bound]) -> bool {
 /// The most that lists of values or ranges are thought to find.
 const LISTED_SHARE_MAX: f64 = 0.3;
 
-fn estimate(rows: f64, index: Option<&Index>, alternatives: &[Vec<Bound>]) -> f64 {
-    match (index, alternatives) {
-        (Some(index), [bounds]) => estimate_of_one(rows, index, bounds),
-        (Some(index), [_, ..]) => {
-            let each = alternatives.iter();
-            let sum: f64 = each.map(|b| estimate_of_one(rows, index, b)).sum();
-            sum.min((rows * LISTED_SHARE_MAX).max(1.0))
-        }
-        _ => rows,
+/// How many rows a path reads.
+fn estimate(
+    rows: f64,
+    request: &Request,
+    index: Option<&Index>,
+    alternatives: &[Vec<Bound>],
+) -> f64 {
+    let Some(index) = index.filter(|_| !alternatives.is_empty()) else {
+        return rows;
+    };
+    let counted = |bounds: &Vec<Bound>| counted_by_key(rows, index, bounds);
+    if let [bounds] = alternatives
+        && let Some(counted) = counted(bounds)
+    {
+        return counted;
+    }
+    let Some(statistics) = (request.statistics)(index) else {
+        return estimate_by_rules(rows, Some(index), alternatives);
+    };
+    let of_one = |bounds: &Vec<Bound>| {
+        let by_statistics = || estimate_of_one(rows, request, index, &statistics, bounds);
+        counted(bounds).unwrap_or_else(by_statistics)
+    };
+    alternatives
+        .iter()
+        .map(of_one)
+        .sum::<f64>()
+        .min(rows.max(statistics.entries as f64))
+}
+
+/// How many rows bounds find that are values of a unique key.
+fn counted_by_key(rows: f64, index: &Index, bounds: &[Bound]) -> Option<f64> {
+    if finds_one(index, bounds) {
+        return Some(1.0);
+    }
+    match (bounds, index.parts.as_slice()) {
+        ([Bound::In(list)], [_]) if index.unique => Some((list.len() as f64).min(rows)),
+        _ => None,
     }
 }
 
-fn estimate_of_one(rows: f64, index: &Index, bounds: &[Bound]) -> f64 {
-    if finds_one(index, bounds) {
-        return 1.0;
+/// How many entries of an index are within bounds.
+fn estimate_of_one(
+    rows: f64,
+    request: &Request,
+    index: &Index,
+    statistics: &IndexStatistics,
+    bounds: &[Bound],
+) -> f64 {
+    let mut found = statistics.entries.max(1) as f64;
+    let mut before = 1.0;
+    for ((at, bound), part) in bounds
+        .iter()
+        .enumerate()
+        .zip(request.table.entry_parts(index))
+    {
+        let distinct = statistics.distinct.get(at).copied().unwrap_or(found);
+        // One of the values that go with those of the parts before.
+        let one = before / distinct.max(before);
+        before = distinct.max(before);
+        let known = request.shares.get(&usize::from(part.column)).copied();
+        // How rare a value is that few of the drawn rows have, they do not say.
+        let drawn = |usual: f64| match known {
+            Some(share) if share > FREQUENT_SHARE => share,
+            Some(_) => usual.min(FREQUENT_SHARE),
+            None => usual,
+        };
+        found *= match bound {
+            Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => one,
+            Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => drawn(one),
+            Bound::In(list) => drawn((one * list.len() as f64).min(1.0)),
+            Bound::Array(test) => match test.test {
+                ArrayTest::Member | ArrayTest::Contains => one,
+                // Of a few values.
+                ArrayTest::Overlaps => (5.0 * one).min(1.0),
+            },
+            Bound::Range { .. } | Bound::Like(..) => known.unwrap_or_else(|| share_by_rule(bound)),
+        };
     }
-    if let ([Bound::In(list)], [_], true) = (bounds, index.parts.as_slice(), index.unique) {
-        return (list.len() as f64).min(rows);
+    found.max(1.0).min(rows.max(statistics.entries as f64))
+}
+
+/// A share that some of the drawn rows stand for, and not one or two by chance.
+const FREQUENT_SHARE: f64 = 0.02;
+
+/// How many rows a path reads of which nothing is known but how many there are in all.
+fn estimate_by_rules(rows: f64, index: Option<&Index>, alternatives: &[Vec<Bound>]) -> f64 {
+    let Some(index) = index.filter(|_| !alternatives.is_empty()) else {
+        return rows;
+    };
+    let of_one = |bounds: &Vec<Bound>| {
+        let by_rules = || {
+            let shares = bounds.iter().map(share_by_rule);
+            shares.fold(rows, |n, share| n * share).max(1.0)
+        };
+        counted_by_key(rows, index, bounds).unwrap_or_else(by_rules)
+    };
+    let found: f64 = alternatives.iter().map(of_one).sum();
+    match alternatives {
+        [_] => found,
+        _ => found.min((rows * LISTED_SHARE_MAX).max(1.0)),
     }
-    let share = |bound: &Bound| match bound {
-        // What rows are joined by has many values, mostly.
-        Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => 0.001,
+}
+
+/// What rows are joined by has many values, mostly.
+pub(super) const RARE_SHARE: f64 = 0.001;
+
+/// The share of entries that a bound leaves, if nothing is known.
+fn share_by_rule(bound: &Bound) -> f64 {
+    match bound {
+        Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => RARE_SHARE,
         Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => 0.01,
         Bound::In(list) => (0.01 * list.len() as f64).min(LISTED_SHARE_MAX),
         Bound::Array(test) => match test.test {
@@ -259,12 +369,7 @@ fn estimate_of_one(rows: f64, index: &Index, bounds: &[Bound]) -> f64 {
         }
         | Bound::Like(..) => 0.05,
         Bound::Range { .. } => 0.3,
-    };
-    bounds
-        .iter()
-        .map(share)
-        .fold(rows, |n, share| n * share)
-        .max(1.0)
+    }
 }
 
 /// What is known of an index in each alternative; empty if nothing is known in one of them.

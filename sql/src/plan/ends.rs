@@ -1,10 +1,9 @@
 //! MIN and MAX without GROUP BY: their results are at the ends of an index, if there is one that has
 //! the column after those that conditions give values for.
 
-use super::{Access, AggregateFunction, Block, Planner, from::From, walk};
+use super::{Access, AggregateFunction, Block, Planner, from::From, place::Outlook, walk};
 use crate::expr::{Expr, infer};
 use cohort_engine::types::ColumnType;
-use std::collections::BTreeSet;
 
 impl Planner<'_> {
     /// See `Block::ends`: the paths, if none costs more than to read all rows.
@@ -14,7 +13,7 @@ impl Planner<'_> {
         from: &From,
         leaf: usize,
         conditions: &[Expr],
-        wanted: &BTreeSet<usize>,
+        outlook: &Outlook,
         cost: f64,
     ) -> Vec<Access> {
         let Some(grouping) = block.grouping.as_ref().filter(|g| !g.explicit) else {
@@ -39,7 +38,7 @@ impl Planner<'_> {
             }
             let order = column.map(|column| [(column, desc)]);
             let order = order.as_ref().map(<[(usize, bool); 1]>::as_slice);
-            let end = self.choose(from, leaf, &[], conditions, wanted, order, true);
+            let end = self.choose(from, leaf, &[], conditions, outlook, order, true);
             match end.filter(|end| end.ordered && end.cost <= cost) {
                 // Conditions that are not the path's could refuse all that is read.
                 Some(end) if conditions.is_empty() || !end.access.alternatives.is_empty() => {

@@ -761,6 +761,14 @@ impl Leaf {
         }
     }
 
+    /// Its table, if it is a stored one.
+    pub fn stored(&self) -> Option<&Arc<Table>> {
+        match &self.input {
+            LeafInput::Stored(table) => Some(table),
+            _ => None,
+        }
+    }
+
     /// Whether it sees the rows of tables before it.
     pub fn is_lateral(&self, names: &Names) -> bool {
         self.given()

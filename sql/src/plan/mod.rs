@@ -18,11 +18,15 @@ mod created;
 mod cte;
 mod define;
 mod demands;
+mod disjunction;
 mod dml;
 mod ends;
 mod explain;
+mod figures;
 mod from;
 mod grouping;
+mod implied;
+mod join_order;
 mod joined;
 mod json_table;
 mod known;
@@ -58,7 +62,7 @@ pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Wi
 
 use crate::{
     error::SqlError,
-    expr::{Expr, ExprType, SqlMode, Taken, VariableScope},
+    expr::{Expr, ExprType, SqlMode, Statement, Taken, VariableScope},
     expr_text::Meanings,
     lexer::ValueKind,
     parse::{JsonTableSyntax, Parsed, Text},
@@ -163,6 +167,8 @@ pub struct CompileContext<'a> {
     pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
     /// The type of a user variable's value now.
     pub user_variable: &'a (dyn Fn(&str) -> ExprType + Sync),
+    /// The facts of the statement.
+    pub facts: &'a Statement<'a>,
     /// What its parameters are now; fewer if they are not known.
     pub parameters: &'a [Value],
     /// The kinds that they are taken to have, if these are not those of the values: see
@@ -361,7 +367,7 @@ struct Planner<'a> {
     /// The columns of each JSON_TABLE, by number.
     json_tables: &'a [JsonTableSyntax],
     tables: Vec<TableUse>,
-    sizes: Vec<(Arc<Table>, u64)>,
+    sizes: Vec<SizeSeen>,
     virtual_tables: Vec<Arc<Table>>,
     /// The views that the statement names.
     views: Vec<ViewUse>,

@@ -6,9 +6,12 @@
 //! join is an inner one.
 
 use super::{
-    Block, Bound, Input, Planner, Source, Subquery, Usage,
+    Block, Bound, Input, Planner, SizeSeen, Source, Subquery, Usage,
     access::{self, Choice, Request},
+    disjunction,
+    figures::{Figures, computed_rows},
     from::{From, Group, Leaf, LeafInput},
+    implied::implied,
     known,
     named::NamedTable,
     scope::Names,
@@ -19,13 +22,30 @@ use crate::{
     expr::{BinaryOp, Expr, ExprType, infer},
 };
 use cohort_engine::types::{Collation, ColumnType, Date, DateTime, Value};
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-/// How many rows a computed table is thought to have.
-const COMPUTED_ROWS: u64 = 1000;
+/// What the choice of access paths and of the join order depends on, beside the tables.
+pub(super) struct Outlook {
+    /// All slots that anything in the block reads.
+    pub wanted: BTreeSet<usize>,
+    /// The conditions of WHERE and of inner joins.
+    pub top: Vec<Expr>,
+    /// What follows from those.
+    pub implied: Vec<Expr>,
+    /// What is known of the tables.
+    pub figures: Figures,
+}
 
-/// How many rows MySQL thinks that JSON_TABLE has.
-const JSON_ROWS: u64 = 2;
+impl Outlook {
+    /// The conditions that may restrict how a leaf is read.
+    pub fn conditions(&self, from: &From, leaf: usize) -> Vec<Expr> {
+        let mut conditions = usable(from, &self.top, leaf).to_vec();
+        if !from.groups.iter().any(|g| g.leaves.contains(&leaf)) {
+            conditions.extend_from_slice(&self.implied);
+        }
+        conditions
+    }
+}
 
 /// Where a condition is checked.
 enum Place {
@@ -65,10 +85,22 @@ impl Planner<'_> {
                 find_zero_dates(condition, &from, names);
             }
         }
+        let mut top = disjunction::factored(top);
         self.substitute(block, &mut from, &mut top);
+        top.extend(disjunction::of_single_tables(&top, &from, self.names()));
         let wanted = self.wanted(block, &from, &top);
-        let order = self.join_order(&from, &top, &wanted)?;
-        self.sources(block, from, top, &order, &wanted)?;
+        let mut outlook = Outlook {
+            figures: self.sizes(&from),
+            implied: implied(&top),
+            wanted,
+            top,
+        };
+        if self.must_choose(&from, &outlook) {
+            let conditions = [outlook.top.as_slice(), &outlook.implied].concat();
+            outlook.figures = self.figures(&from, &conditions);
+        }
+        let order = self.join_order(&from, &outlook);
+        self.sources(block, from, &outlook, &order)?;
         let names = self.names();
         window::keep_slots(block, names);
         block.slots = names.slots;
@@ -81,8 +113,19 @@ impl Planner<'_> {
         block.subqueries = std::mem::take(&mut names.subqueries);
         // What comes from outside is the same for all rows.
         let inside = |slot: &usize| !block.outer.iter().any(|(_, to)| to == slot);
-        block.row_slots = wanted.into_iter().filter(inside).collect();
+        block.row_slots = outlook.wanted.into_iter().filter(inside).collect();
         Ok(())
+    }
+
+    /// Whether there are several ways to read the tables. One row of a single table is looked up by
+    /// its key, whatever else is known.
+    fn must_choose(&mut self, from: &From, outlook: &Outlook) -> bool {
+        if from.leaves.len() != 1 {
+            return true;
+        }
+        let conditions = outlook.conditions(from, 0);
+        let choice = self.choose(from, 0, &[], &conditions, outlook, None, false);
+        choice.is_some_and(|choice| !choice.access.point)
     }
 
     /// All slots that anything in the block reads.
@@ -113,40 +156,6 @@ impl Planner<'_> {
         slots
     }
 
-    /// The leaves in the order they are read: as written if the user insists, else the cheapest
-    /// first, then always the cheapest to add. Inner tables of outer joins come last, as written:
-    /// what their ON refers to is there then, and conditions on them can wait.
-    fn join_order(
-        &mut self,
-        from: &From,
-        top: &[Expr],
-        wanted: &BTreeSet<usize>,
-    ) -> Result<Vec<usize>, SqlError> {
-        let count = from.leaves.len();
-        if count < 2 || from.straight {
-            return Ok((0..count).collect());
-        }
-        let is_inner = |leaf: &usize| from.groups.iter().any(|g| g.leaves.contains(leaf));
-        let (inner, free): (Vec<usize>, Vec<usize>) = (0..count).partition(is_inner);
-        let mut order: Vec<usize> = Vec::with_capacity(count);
-        while order.len() < free.len() {
-            let mut best: Option<(f64, usize)> = None;
-            for &leaf in free.iter().filter(|l| !order.contains(l)) {
-                let choice = self.choose(from, leaf, &order, top, wanted, None, false);
-                let cost = choice.map_or(COMPUTED_ROWS as f64, |c| c.cost);
-                if best.is_none_or(|(least, _)| cost < least) {
-                    best = Some((cost, leaf));
-                }
-            }
-            match best {
-                Some((_, leaf)) => order.push(leaf),
-                None => break,
-            }
-        }
-        order.extend(inner);
-        Ok(order)
-    }
-
     /// The access path of a leaf, given those before it; `None` for a computed table.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn choose(
@@ -155,7 +164,7 @@ impl Planner<'_> {
         leaf: usize,
         before: &[usize],
         conditions: &[Expr],
-        wanted: &BTreeSet<usize>,
+        outlook: &Outlook,
         order: Option<&access::Order>,
         limit: bool,
     ) -> Option<Choice> {
@@ -168,10 +177,13 @@ impl Planner<'_> {
         let first = names.tables.get(leaf)?.first_slot;
         let available = |expr: &Expr| is_available(expr, names, before);
         let known = known::known(conditions, table, first, &available);
-        let columns = wanted_columns(wanted, first, table.columns.len());
+        let columns = wanted_columns(&outlook.wanted, first, table.columns.len());
+        let figure = outlook.figures.of(leaf)?;
         Some(access::choose(&Request {
             table,
-            rows: engine.row_estimate(table),
+            rows: figure.rows,
+            statistics: &|index| engine.index_statistics(table, index),
+            shares: &figure.columns,
             known: &known,
             wanted: &columns,
             order,
@@ -185,23 +197,26 @@ impl Planner<'_> {
         &mut self,
         block: &mut Block,
         mut from: From,
-        top: Vec<Expr>,
+        outlook: &Outlook,
         order: &[usize],
-        wanted: &BTreeSet<usize>,
     ) -> Result<(), SqlError> {
+        let hashed = self.hashed(&from, outlook, order);
         let sort = sort_columns(block, order, self.names());
         let mut choices = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
-            let before = order.get(..position).unwrap_or_default();
-            let conditions = usable(&from, &top, leaf).to_vec();
+            let all_before = order.get(..position).unwrap_or_default();
+            let is_hashed = hashed.get(position).copied().unwrap_or(false);
+            // What is put into a hash table is read once, whatever the rows before are.
+            let before = if is_hashed { &[] } else { all_before };
+            let conditions = outlook.conditions(&from, leaf);
             let sort = sort.as_deref().filter(|_| position == 0);
             let limit = block.limit.is_some() && block.windowing.is_none() && order.len() == 1;
-            let choice = self.choose(&from, leaf, before, &conditions, wanted, sort, limit);
+            let choice = self.choose(&from, leaf, before, &conditions, outlook, sort, limit);
             if choice.as_ref().is_some_and(|c| c.ordered) {
                 block.presorted = true;
             }
             if let (Some(choice), 1) = (&choice, order.len()) {
-                block.ends = self.ends(block, &from, leaf, &conditions, wanted, choice.cost);
+                block.ends = self.ends(block, &from, leaf, &conditions, outlook, choice.cost);
             }
             let bounded = choice
                 .as_ref()
@@ -210,10 +225,11 @@ impl Planner<'_> {
                 .leaves
                 .get(leaf)
                 .is_some_and(|l| l.is_lateral(self.names()));
-            let hash = if bounded || position == 0 || from.keyed || lateral {
+            let looked_up = bounded && !is_hashed;
+            let hash = if looked_up || position == 0 || from.keyed || lateral {
                 Vec::new()
             } else {
-                hash_keys(&conditions, self.names(), leaf, before)
+                hash_keys(&conditions, self.names(), leaf, all_before)
             };
             choices.push((choice, hash));
         }
@@ -227,7 +243,7 @@ impl Planner<'_> {
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
                 let lateral = taken.is_lateral(names);
-                let source = source(taken, table, choice, hash, wanted);
+                let source = source(taken, table, choice, hash, &outlook.wanted);
                 block.sources.push(Source { lateral, ..source });
             }
         }
@@ -242,7 +258,7 @@ impl Planner<'_> {
             order: order.to_vec(),
             groups: &from.groups,
         };
-        placer.put_conditions(block, &from.groups, top);
+        placer.put_conditions(block, &from.groups, outlook.top.clone());
         Ok(())
     }
 
@@ -251,10 +267,9 @@ impl Planner<'_> {
     fn note_sizes(&mut self, from: &From) {
         for leaf in &from.leaves {
             if let LeafInput::Stored(table) = &leaf.input
-                && !self.sizes.iter().any(|(known, _)| known.id == table.id)
+                && !self.sizes.iter().any(|seen| seen.table.id == table.id)
             {
-                let rows = self.context.engine.row_estimate(table);
-                self.sizes.push((Arc::clone(table), rows));
+                self.sizes.push(SizeSeen::now(table, self.context.engine));
             }
         }
     }
@@ -305,10 +320,7 @@ fn source(
     hash: Vec<(Expr, Expr)>,
     wanted: &BTreeSet<usize>,
 ) -> Source {
-    let computed = match leaf.input {
-        LeafInput::Json(_) => JSON_ROWS,
-        _ => COMPUTED_ROWS,
-    };
+    let computed = computed_rows(&leaf);
     let estimate = choice.as_ref().map_or(computed, |c| c.estimate as u64);
     let (access, ways) = choice.map_or_else(Default::default, |c| (c.access, c.ways));
     Source {
@@ -436,7 +448,7 @@ impl Placer<'_> {
 
 /// The conditions that may restrict how a leaf is read: those of its innermost outer join's ON,
 /// else those of WHERE.
-fn usable<'a>(from: &'a From, top: &'a [Expr], leaf: usize) -> &'a [Expr] {
+pub(super) fn usable<'a>(from: &'a From, top: &'a [Expr], leaf: usize) -> &'a [Expr] {
     from.groups
         .iter()
         .filter(|g| g.leaves.contains(&leaf))
@@ -530,7 +542,7 @@ fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(us
 }
 
 /// Equalities between a leaf and those before it, for a hash table.
-fn hash_keys(
+pub(super) fn hash_keys(
     conditions: &[Expr],
     names: &Names,
     leaf: usize,

@@ -1,7 +1,7 @@
 //! Query expressions, and SELECT with all its clauses.
 
 use super::{
-    Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, access, columns,
+    Block, Computed, Grouping, Limit, Plan, Planner, Query, SortKey, columns,
     from::{From, LeafInput},
     grouping,
     named::At,
@@ -930,8 +930,7 @@ impl Plan {
     /// Whether a table has grown or shrunk so much that another plan may be better.
     #[must_use]
     pub fn is_outgrown(&self, engine: &Engine) -> bool {
-        let mut sizes = self.sizes.iter();
-        sizes.any(|(table, planned)| access::outgrown(*planned, engine.row_estimate(table)))
+        self.sizes.iter().any(|seen| seen.is_outdated(engine))
     }
 }
 

@@ -1,6 +1,9 @@
 //! What a plan consists of. The module above says how it hangs together.
 
-use super::{Demands, JsonTable, KnownLiteral, Need, Relations, rollup::Rollup, window::Windowing};
+use super::{
+    Demands, JsonTable, KnownLiteral, Need, Relations, access::outgrown, rollup::Rollup,
+    window::Windowing,
+};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer},
@@ -43,9 +46,8 @@ pub struct Plan {
     pub relations: Relations,
     /// What the tables whose rows it changes demand of them.
     pub demands: Demands,
-    /// The stored tables whose size its access paths and join orders were chosen by, with about
-    /// how many rows they had then.
-    pub sizes: Vec<(Arc<Table>, u64)>,
+    /// The stored tables whose size its access paths and join orders were chosen by.
+    pub sizes: Vec<SizeSeen>,
     /// The virtual tables it reads: their rows are computed before it runs.
     pub virtual_tables: Vec<Arc<Table>>,
     /// The views that it names, once for each time.
@@ -84,6 +86,36 @@ impl Drop for Plan {
     fn drop(&mut self) {
         let body = std::mem::replace(&mut self.body, Body::Explain(Vec::new()));
         crate::room::with_room(self.levels, || drop(body));
+    }
+}
+
+/// What was known of a table when a plan was made.
+#[derive(Clone, Debug)]
+pub struct SizeSeen {
+    /// The table.
+    pub table: Arc<Table>,
+    /// About how many rows it had.
+    rows: u64,
+    /// How often ANALYZE TABLE had read it.
+    analyzed: u64,
+}
+
+impl SizeSeen {
+    /// What is known of it now.
+    #[must_use]
+    pub fn now(table: &Arc<Table>, engine: &Engine) -> SizeSeen {
+        SizeSeen {
+            rows: engine.row_estimate(table),
+            analyzed: engine.analyzed(table),
+            table: Arc::clone(table),
+        }
+    }
+
+    /// Whether another plan may be better now.
+    #[must_use]
+    pub fn is_outdated(&self, engine: &Engine) -> bool {
+        let now = SizeSeen::now(&self.table, engine);
+        outgrown(self.rows, now.rows) || self.analyzed != now.analyzed
     }
 }
 

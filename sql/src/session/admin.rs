@@ -11,7 +11,10 @@ use crate::{
     show::{self, Shown},
     statements::LogKind,
 };
-use cohort_engine::{txn::WaitFor, types::Value};
+use cohort_engine::{
+    txn::{TxnError, WaitFor},
+    types::Value,
+};
 use std::sync::Arc;
 
 impl Session {
@@ -287,8 +290,8 @@ impl Session {
         Ok(())
     }
 
-    /// ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE. Estimates are always up to date, and
-    /// space is reused by itself: there is nothing to do but to say so. CHECK reads everything.
+    /// ANALYZE, CHECK, OPTIMIZE and REPAIR TABLE. Space is reused by itself: there is nothing to do but
+    /// to say so. ANALYZE and CHECK read everything.
     fn table_admin(
         &mut self,
         what: TableAdmin,
@@ -360,6 +363,17 @@ impl Session {
                         say("error", "Corrupt");
                     }
                 }
+                TableAdmin::Analyze => {
+                    let engine = &self.state.instance.engine;
+                    match engine.analyze_table(&self.state.owner, table) {
+                        Ok(()) => say("status", "OK"),
+                        Err(TxnError::Killed) => return Err(SqlError::query_interrupted()),
+                        Err(error) => {
+                            say("Error", &error.to_string());
+                            say("status", "Operation failed");
+                        }
+                    }
+                }
                 TableAdmin::Optimize => {
                     say(
                         "note",
@@ -373,7 +387,6 @@ impl Session {
                         "The storage engine for the table doesn't support repair",
                     );
                 }
-                _ => say("status", "OK"),
             }
         }
         self.send(&Shown::admin(rows), true, out)

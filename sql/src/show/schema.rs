@@ -130,6 +130,10 @@ pub(super) fn columns(session: &State, full: bool, name: &TableName) -> Result<S
 
 pub(super) fn index(session: &State, name: &TableName) -> Result<Shown, SqlError> {
     let table = find_table(session, name, "SELECT")?;
+    for index in table.keys() {
+        // So that it is known.
+        session.instance.engine.index_statistics(&table, index);
+    }
     let rows = catalog::statistics_rows(session, &table);
     // "Packed" is always NULL: the position of another column that is.
     let wanted = [

@@ -56,6 +56,7 @@ impl State {
             who: None,
             variable: &variable,
             user_variable: &|name: &str| self.user_variable_type(name),
+            facts: &self.facts(),
             parameters: &[],
             kinds: None,
         })

@@ -11,6 +11,7 @@ mod order;
 mod prepared;
 mod row_change;
 mod schema;
+mod statistics;
 
 use super::*;
 use crate::{

@@ -1,0 +1,293 @@
+//! What is known of a block's tables beside their definitions: how many rows they have, and which share
+//! of these conditions leave.
+//!
+//! A condition on one table alone is tried on rows that are drawn from all over it, with the values that
+//! parameters have while the statement is compiled. So it does not matter what the condition looks like:
+//! a range, a LIKE, an OR, or a function of several columns. What cannot be tried, because a value is not
+//! known yet or depends on the session, is taken to leave a usual share.
+
+use super::{
+    Planner,
+    from::{From, Leaf, LeafInput},
+    place::{leaf_of, usable},
+    scope::Names,
+    walk,
+};
+use crate::{
+    error::SqlError,
+    expr::{BinaryOp, Environment, EvalContext, Expr, VariableScope, holds, is_volatile},
+    interrupt,
+    warnings::Warnings,
+};
+use cohort_engine::types::{Collation, Table, Value, row};
+use rustc_hash::FxHashMap;
+
+/// How many rows a computed table is thought to have.
+pub(super) const COMPUTED_ROWS: u64 = 1000;
+
+/// How many rows MySQL thinks that JSON_TABLE has.
+pub(super) const JSON_ROWS: u64 = 2;
+
+/// So many rows must be drawn for their share to say anything.
+const DRAWN_MIN: usize = 8;
+
+/// What is known of each table of a block, by its position in FROM.
+#[derive(Default)]
+pub(super) struct Figures(Vec<Figure>);
+
+/// What is known of a table.
+#[derive(Default)]
+pub(super) struct Figure {
+    /// How many rows it has.
+    pub rows: u64,
+    /// The share of them that all conditions on it alone leave.
+    pub share: f64,
+    /// The share that those leave that are on one column alone, by its position; what is a guess does
+    /// not count.
+    pub columns: FxHashMap<usize, f64>,
+}
+
+impl Figures {
+    /// Of a table; nothing is known of one that is not there.
+    pub fn of(&self, leaf: usize) -> Option<&Figure> {
+        self.0.get(leaf)
+    }
+}
+
+impl Planner<'_> {
+    /// How many rows the tables of FROM have; nothing is said of conditions.
+    pub(super) fn sizes(&self, from: &From) -> Figures {
+        let rows = |leaf: &Leaf| match leaf.stored() {
+            Some(table) => self.context.engine.row_estimate(table),
+            None => computed_rows(leaf),
+        };
+        let figure = |leaf: &Leaf| Figure {
+            rows: rows(leaf),
+            share: 1.0,
+            columns: FxHashMap::default(),
+        };
+        Figures(from.leaves.iter().map(figure).collect())
+    }
+
+    /// What is known of the tables of FROM, with these conditions of WHERE.
+    pub(super) fn figures(&mut self, from: &From, top: &[Expr]) -> Figures {
+        let mut figures = Vec::with_capacity(from.leaves.len());
+        for (at, leaf) in from.leaves.iter().enumerate() {
+            figures.push(match &leaf.input {
+                LeafInput::Stored(table) => self.figure(at, table, usable(from, top, at)),
+                _ => Figure {
+                    rows: computed_rows(leaf),
+                    share: self.guessed(at, usable(from, top, at)),
+                    columns: FxHashMap::default(),
+                },
+            });
+        }
+        Figures(figures)
+    }
+
+    fn guessed(&mut self, leaf: usize, conditions: &[Expr]) -> f64 {
+        let names = self.names();
+        let own = conditions.iter().filter(|c| is_on(c, leaf, names));
+        own.map(usual_share).product()
+    }
+
+    fn figure(&mut self, leaf: usize, table: &Table, conditions: &[Expr]) -> Figure {
+        let context = self.context;
+        let rows = context.engine.row_estimate(table);
+        let names = self.names();
+        let own: Vec<&Expr> = conditions
+            .iter()
+            .filter(|c| is_on(c, leaf, names))
+            .collect();
+        let mut figure = Figure {
+            rows,
+            share: 1.0,
+            columns: FxHashMap::default(),
+        };
+        let first = names.tables.get(leaf).map(|table| table.first_slot);
+        let Some(first) = first.filter(|_| !own.is_empty()) else {
+            return figure;
+        };
+        let slots = names.slots;
+        let (known, guessed): (Vec<&Expr>, Vec<&Expr>) =
+            own.iter().partition(|c| is_known(c, context.parameters));
+        figure.share = guessed.iter().map(|c| usual_share(c)).product();
+        let met = self.met(table, first, slots, &known);
+        let drawn = met.first().map_or(0, Vec::len);
+        if drawn < DRAWN_MIN && (drawn as u64) < rows || drawn == 0 {
+            figure.share *= known.iter().map(|c| usual_share(c)).product::<f64>();
+            return figure;
+        }
+        let all = (0..drawn).filter(|row| met.iter().all(|met| is_met(met, *row)));
+        figure.share *= share(all.count(), drawn);
+        let columns: Vec<Option<usize>> = known.iter().map(|c| only_column(c, first)).collect();
+        for column in columns.iter().flatten() {
+            let on_it = || {
+                met.iter()
+                    .zip(&columns)
+                    .filter(|(_, on)| *on == &Some(*column))
+            };
+            let both = (0..drawn).filter(|row| on_it().all(|(met, _)| is_met(met, *row)));
+            figure.columns.insert(*column, share(both.count(), drawn));
+        }
+        figure
+    }
+
+    /// Of each condition, which drawn rows meet it.
+    fn met(&self, table: &Table, first: usize, slots: usize, known: &[&Expr]) -> Vec<Vec<bool>> {
+        let context = self.context;
+        let drawn = match known.is_empty() {
+            true => return Vec::new(),
+            false => context.engine.drawn_rows(table),
+        };
+        let mut wanted: Vec<u16> = Vec::new();
+        for condition in known {
+            walk::slots(condition, &mut |slot| {
+                wanted.extend(
+                    slot.checked_sub(first)
+                        .and_then(|at| u16::try_from(at).ok()),
+                );
+            });
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut warnings = Warnings::default();
+        let mut environment = Unknown;
+        let facts = context.facts;
+        let mut eval = EvalContext::new(context.parameters, facts, &mut environment, &mut warnings);
+        let mut values = vec![Value::Null; slots];
+        let mut met = vec![Vec::with_capacity(drawn.len()); known.len()];
+        for at in 0..drawn.len() {
+            let into = values.get_mut(first..).unwrap_or_default();
+            if row::decode_some(table, drawn.get(at).1, &wanted, into).is_err() {
+                return Vec::new();
+            }
+            for (condition, met) in known.iter().zip(&mut met) {
+                // What fails, or warns, does so when the statement runs.
+                met.push(holds(condition, &values, &mut eval).unwrap_or(true));
+            }
+        }
+        met
+    }
+}
+
+fn is_met(met: &[bool], row: usize) -> bool {
+    met.get(row).copied().unwrap_or(true)
+}
+
+/// The share of so many of so many; if it is none, half of one.
+fn share(met: usize, of: usize) -> f64 {
+    (met as f64).max(0.5) / of.max(1) as f64
+}
+
+/// How many rows a table is thought to have that is not stored.
+pub(super) fn computed_rows(leaf: &Leaf) -> u64 {
+    match leaf.input {
+        LeafInput::Json(_) => JSON_ROWS,
+        _ => COMPUTED_ROWS,
+    }
+}
+
+/// Whether a condition is on this table alone.
+fn is_on(condition: &Expr, leaf: usize, names: &Names) -> bool {
+    let (mut own, mut others) = (false, false);
+    walk::slots(condition, &mut |slot| match leaf_of(slot, names) {
+        Some(of) if of == leaf => own = true,
+        _ => others = true,
+    });
+    own && !others
+}
+
+/// The column that a condition is on alone.
+fn only_column(condition: &Expr, first: usize) -> Option<usize> {
+    let (mut column, mut several) = (None, false);
+    walk::slots(condition, &mut |slot| {
+        let at = slot.checked_sub(first);
+        several |= column.is_some() && column != Some(at);
+        column = Some(at);
+    });
+    column.flatten().filter(|_| !several)
+}
+
+/// Whether all values that a condition needs beside the row are known, and are the same whoever asks.
+fn is_known(condition: &Expr, parameters: &[Value]) -> bool {
+    let mut known = !is_volatile(condition);
+    walk::walk(condition, &mut |expr| {
+        known &= match expr {
+            Expr::Parameter { index, .. } => (*index as usize) < parameters.len(),
+            Expr::UserVariable { .. } | Expr::SystemVariable { .. } => false,
+            _ => true,
+        };
+    });
+    known
+}
+
+/// The share of rows that a condition is thought to leave if nothing is known of them, as MySQL
+/// guesses it.
+fn usual_share(condition: &Expr) -> f64 {
+    const EQUAL: f64 = 0.1;
+    const RANGE: f64 = 1.0 / 3.0;
+    const BETWEEN: f64 = 1.0 / 9.0;
+    match condition {
+        Expr::Binary {
+            op: BinaryOp::Eq | BinaryOp::NullSafeEq,
+            ..
+        }
+        | Expr::IsNull { negated: false, .. } => EQUAL,
+        Expr::Binary {
+            op: BinaryOp::Lt | BinaryOp::LtEq | BinaryOp::Gt | BinaryOp::GtEq,
+            ..
+        } => RANGE,
+        Expr::Between { negated: false, .. } | Expr::Like { negated: false, .. } => BETWEEN,
+        Expr::In {
+            list,
+            negated: false,
+            ..
+        } => (EQUAL * list.items.len() as f64).min(0.5),
+        Expr::Binary {
+            op: BinaryOp::And,
+            left,
+            right,
+            ..
+        } => usual_share(left) * usual_share(right),
+        Expr::Binary {
+            op: BinaryOp::Or,
+            left,
+            right,
+            ..
+        } => {
+            let (left, right) = (usual_share(left), usual_share(right));
+            left + right - left * right
+        }
+        _ => 1.0,
+    }
+}
+
+/// No session: conditions that ask for one are not tried.
+struct Unknown;
+
+impl Environment for Unknown {
+    fn user_variable(&self, _name: &str) -> Option<(Value, Collation)> {
+        None
+    }
+    fn set_user_variable(&mut self, _name: &str, _value: Value, _collation: Collation) {}
+    fn system_variable(&self, _scope: VariableScope, name: &str) -> Result<Value, SqlError> {
+        Err(SqlError::unknown_variable(name))
+    }
+    fn set_last_insert_id(&mut self, _id: u64) {}
+    fn clock_micros(&self) -> i64 {
+        0
+    }
+    fn random(&mut self) -> u64 {
+        0
+    }
+    fn next_short_uuid(&mut self) -> u64 {
+        0
+    }
+    fn sleep(&mut self, _micros: u64) -> bool {
+        false
+    }
+    fn interruption(&self) -> Option<SqlError> {
+        interrupt::look().err()
+    }
+}

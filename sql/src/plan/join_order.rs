@@ -1,0 +1,401 @@
+//! The order in which a block's tables are joined.
+//!
+//! Each table is read once for every row of those before it, by a path that looks up what matches, or it is
+//! read once into a hash table. What an order costs is the sum over its tables of how often each is
+//! read times what that takes; how often follows from how many rows those before it leave: the product
+//! of their sizes, of the shares that conditions leave of each (`figures`), and of the shares that the
+//! equalities between them leave (one over the number of different values). Costs are in units of what
+//! it takes to read the next row of a scan. Example, with 25 nations and 1,000 suppliers, of which
+//! `s_nationkey` has 25 values:
+//!
+//! ```text
+//! nation (n_name = 'PERU'), then supplier by s_nationkey
+//!     25 + 1 * (LOOKUP + 40 * INDEXED)            reads 25 and 40 rows
+//! supplier, then nation by its primary key
+//!     1000 + 1000 * (LOOKUP + 1)                  reads 1,000 and 1,000 rows
+//! ```
+//!
+//! For up to `SEARCHED_MAX` tables the best order of every set of them is found from those of the sets
+//! with one table less; of more, the table is always added next that costs least. Inner tables of outer
+//! joins come last, as written: what their ON refers to is there then, and conditions on them can
+//! wait.
+
+use super::{
+    Planner,
+    access::{self, Choice},
+    figures::Figures,
+    from::From,
+    place::{Outlook, hash_keys, leaf_of},
+    scope::Names,
+    walk,
+};
+use crate::expr::{BinaryOp, Expr};
+use cohort_engine::{
+    txn::Engine,
+    types::{Index, Table},
+};
+use rustc_hash::FxHashMap;
+
+/// So many tables are put in order by looking at every set of them.
+const SEARCHED_MAX: usize = 10;
+
+/// What it costs to come to the first row that is looked up.
+const LOOKUP: f64 = 4.0;
+/// What a row costs that is found by an entry of an index.
+const INDEXED: f64 = 5.0;
+/// What it costs to put a row into a hash table, ...
+const HASHED: f64 = 2.0;
+/// ... and to look for those that match one.
+const PROBED: f64 = 1.5;
+/// What a row costs that comes out.
+const JOINED: f64 = 0.3;
+/// No hash table is made for so many rows if there is another way: it takes memory.
+const HASHED_ROWS_MAX: f64 = 200_000.0;
+/// The share that an equality with a column leaves of which nothing is known.
+const EQUAL_SHARE: f64 = 0.1;
+
+/// Tables as bits, by their positions in FROM.
+type Set = u64;
+
+/// What it means to read a table after some others.
+#[derive(Clone, Copy)]
+struct Step {
+    /// How many rows it makes of each that is there.
+    factor: f64,
+    /// What it costs to read it for one row.
+    each: f64,
+    /// What it costs to make a hash table of it, if that can be done.
+    hash: Option<f64>,
+}
+
+/// An order, or the beginning of one.
+#[derive(Clone)]
+struct Order {
+    leaves: Vec<usize>,
+    cost: f64,
+    rows: f64,
+}
+
+impl Step {
+    /// What it costs to read the table for so many rows, and whether by a hash table.
+    fn cost(&self, rows: f64) -> (f64, bool) {
+        let times = rows.max(1.0);
+        let each = times * self.each;
+        let hashed = self.hash.map(|once| once + times * PROBED);
+        match hashed {
+            Some(hashed) if hashed < each => (hashed, true),
+            _ => (each, false),
+        }
+    }
+}
+
+impl Order {
+    fn then(&self, leaf: usize, step: Step) -> Order {
+        let rows = self.rows * step.factor;
+        let mut leaves = self.leaves.clone();
+        leaves.push(leaf);
+        Order {
+            leaves,
+            cost: self.cost + step.cost(self.rows).0 + rows * JOINED,
+            rows,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// The leaves in the order they are read: as written if the user insists, else the cheapest.
+    pub(super) fn join_order(&mut self, from: &From, outlook: &Outlook) -> Vec<usize> {
+        let count = from.leaves.len();
+        if count < 2 || from.straight {
+            return (0..count).collect();
+        }
+        let is_inner = |leaf: &usize| from.groups.iter().any(|g| g.leaves.contains(leaf));
+        let (inner, free): (Vec<usize>, Vec<usize>) = (0..count).partition(is_inner);
+        let mut search = Search {
+            neighbours: (0..count)
+                .map(|leaf| self.neighbours(leaf, outlook))
+                .collect(),
+            known: FxHashMap::default(),
+        };
+        let mut order = match free.len() {
+            0 | 1 => free,
+            n if n <= SEARCHED_MAX => self.best_order(from, outlook, &free, &mut search),
+            _ => self.quick_order(from, outlook, &free, &mut search),
+        };
+        order.extend(inner);
+        order
+    }
+
+    /// Which of the tables that are read after others are to be looked up in a hash table, although an
+    /// index would do.
+    pub(super) fn hashed(&mut self, from: &From, outlook: &Outlook, order: &[usize]) -> Vec<bool> {
+        let mut rows = 1.0;
+        let mut hashed = Vec::with_capacity(order.len());
+        for (position, &leaf) in order.iter().enumerate() {
+            let before = order.get(..position).unwrap_or_default();
+            let step = self.step(from, outlook, leaf, before);
+            hashed.push(step.cost(rows).1);
+            rows *= step.factor;
+        }
+        hashed
+    }
+
+    /// The leaves that stand with one in a condition.
+    fn neighbours(&mut self, leaf: usize, outlook: &Outlook) -> Set {
+        let names = self.names();
+        let mut neighbours = 0;
+        for condition in outlook.top.iter().chain(&outlook.implied) {
+            let leaves = leaves_in(condition, names);
+            if leaves & (1 << leaf) != 0 {
+                neighbours |= leaves;
+            }
+        }
+        neighbours & !(1 << leaf)
+    }
+
+    fn best_order(
+        &mut self,
+        from: &From,
+        outlook: &Outlook,
+        free: &[usize],
+        search: &mut Search,
+    ) -> Vec<usize> {
+        let sets = 1_usize << free.len();
+        let mut best: Vec<Option<Order>> = vec![None; sets];
+        best[0] = Some(Order::nothing());
+        for set in 0..sets {
+            let Some(here) = best.get_mut(set).and_then(Option::take) else {
+                continue;
+            };
+            for (at, &leaf) in free.iter().enumerate() {
+                let with = set | 1 << at;
+                if with == set {
+                    continue;
+                }
+                let step = search.step(self, from, outlook, leaf, &here.leaves);
+                let longer = here.then(leaf, step);
+                let known = best.get(with).and_then(Option::as_ref);
+                if known.is_none_or(|known| longer.cost < known.cost)
+                    && let Some(place) = best.get_mut(with)
+                {
+                    *place = Some(longer);
+                }
+            }
+            if set + 1 == sets {
+                return here.leaves;
+            }
+        }
+        free.to_vec()
+    }
+
+    fn quick_order(
+        &mut self,
+        from: &From,
+        outlook: &Outlook,
+        free: &[usize],
+        search: &mut Search,
+    ) -> Vec<usize> {
+        let mut order = Order::nothing();
+        while order.leaves.len() < free.len() {
+            let left = free.iter().filter(|leaf| !order.leaves.contains(leaf));
+            let longer = left.map(|&leaf| {
+                let step = search.step(self, from, outlook, leaf, &order.leaves);
+                order.then(leaf, step)
+            });
+            let cheapest = longer.min_by(|a, b| a.cost.total_cmp(&b.cost));
+            match cheapest {
+                Some(cheapest) => order = cheapest,
+                None => break,
+            }
+        }
+        order.leaves
+    }
+
+    /// What it means to read a leaf after these.
+    fn step(&mut self, from: &From, outlook: &Outlook, leaf: usize, before: &[usize]) -> Step {
+        let Some(figure) = outlook.figures.of(leaf) else {
+            return Step::NOTHING;
+        };
+        let rows = figure.rows.max(1) as f64;
+        let conditions = outlook.conditions(from, leaf);
+        let choice = self.choose(from, leaf, before, &conditions, outlook, None, false);
+        let alone = self.choose(from, leaf, &[], &conditions, outlook, None, false);
+        let (Some(choice), Some(alone)) = (choice, alone) else {
+            // It is computed once.
+            return Step {
+                factor: rows * figure.share,
+                each: rows,
+                hash: Some(rows * (1.0 + HASHED)),
+            };
+        };
+        let names = self.names();
+        let linked = linked_columns(&conditions, names, leaf, before);
+        let is_hashable = !linked.is_empty()
+            && !from.keyed
+            && from
+                .leaves
+                .get(leaf)
+                .is_some_and(|leaf| leaf.lock.is_none())
+            && !hash_keys(&conditions, names, leaf, before).is_empty();
+        let engine = self.context.engine;
+        let at = from.leaves.get(leaf);
+        let share = at
+            .and_then(|leaf| leaf.stored())
+            .map_or(EQUAL_SHARE, |table| {
+                equal_share(engine, table, &outlook.figures, leaf, &linked)
+            });
+        let kept = rows.max(access::ROWS_MIN as f64) * figure.share;
+        let once = reading(&alone) + kept * HASHED;
+        let fits = kept <= HASHED_ROWS_MAX || choice.access.alternatives.is_empty();
+        Step {
+            factor: rows * figure.share * share,
+            each: reading(&choice),
+            hash: (is_hashable && fits).then_some(once),
+        }
+    }
+}
+
+/// What it costs to read a table by a path. A very small table counts as a larger one, for the plan
+/// serves until it has become one.
+fn reading(choice: &Choice) -> f64 {
+    let access = &choice.access;
+    let row = if access.index.is_some() && !access.covering {
+        INDEXED
+    } else {
+        1.0
+    };
+    let lookup = if access.alternatives.is_empty() {
+        0.0
+    } else {
+        LOOKUP
+    };
+    lookup + choice.thought * row
+}
+
+/// The columns of a leaf that must equal something of the rows before.
+fn linked_columns(conditions: &[Expr], names: &Names, leaf: usize, before: &[usize]) -> Vec<usize> {
+    let Some(first) = names.tables.get(leaf).map(|table| table.first_slot) else {
+        return Vec::new();
+    };
+    let there = before.iter().fold(0, |set: Set, leaf| set | 1 << leaf);
+    let mut columns = Vec::new();
+    for condition in conditions {
+        let Expr::Binary {
+            op: BinaryOp::Eq,
+            left,
+            right,
+            ..
+        } = condition
+        else {
+            continue;
+        };
+        for (own, other) in [(left, right), (right, left)] {
+            let slot = walk::slot(own).filter(|slot| leaf_of(*slot, names) == Some(leaf));
+            // A constant is tried on drawn rows; the value of an enclosing query is not.
+            let is_there = !walk::is_constant(other) && leaves_in(other, names) & !there == 0;
+            if let Some(slot) = slot.filter(|_| is_there) {
+                columns.extend(slot.checked_sub(first));
+            }
+        }
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// The share of a table's rows that have given values in some columns.
+fn equal_share(
+    engine: &Engine,
+    table: &Table,
+    figures: &Figures,
+    leaf: usize,
+    columns: &[usize],
+) -> f64 {
+    let leading = |index: &Index| {
+        let parts = index.parts.iter();
+        let known = parts.take_while(|part| {
+            part.prefix.is_none() && columns.contains(&usize::from(part.column))
+        });
+        known.count()
+    };
+    let longest = table.keys().max_by_key(|index| leading(index));
+    let longest = longest.map(|index| (index, leading(index)));
+    let (mut share, mut left) = (1.0, columns.to_vec());
+    if let Some((index, parts)) = longest.filter(|(_, parts)| *parts > 0) {
+        let rows = figures.of(leaf).map_or(1, |figure| figure.rows).max(1) as f64;
+        let statistics = engine.index_statistics(table, index);
+        let distinct = statistics.and_then(|s| s.distinct.get(parts - 1).copied());
+        share = 1.0
+            / distinct
+                .unwrap_or_else(|| rows * access::RARE_SHARE)
+                .max(1.0);
+        let counted = index.parts.iter().take(parts);
+        let counted: Vec<usize> = counted.map(|part| usize::from(part.column)).collect();
+        left.retain(|column| !counted.contains(column));
+    }
+    for column in left {
+        let index = table.keys().find(|index| {
+            let first = index.parts.first();
+            first.is_some_and(|part| usize::from(part.column) == column && part.prefix.is_none())
+        });
+        let statistics = index.and_then(|index| engine.index_statistics(table, index));
+        let distinct = statistics.and_then(|s| s.distinct.first().copied());
+        share *= distinct.map_or(EQUAL_SHARE, |distinct| 1.0 / distinct.max(1.0));
+    }
+    share
+}
+
+fn leaves_in(expr: &Expr, names: &Names) -> Set {
+    let mut leaves = 0;
+    walk::slots(expr, &mut |slot| {
+        leaves |= leaf_of(slot, names).map_or(0, |leaf| 1 << leaf);
+    });
+    leaves
+}
+
+/// What is known of steps so far. What a table costs depends only on those before it that it has
+/// conditions with.
+struct Search {
+    neighbours: Vec<Set>,
+    known: FxHashMap<(usize, Set), Step>,
+}
+
+impl Search {
+    fn step(
+        &mut self,
+        planner: &mut Planner<'_>,
+        from: &From,
+        outlook: &Outlook,
+        leaf: usize,
+        before: &[usize],
+    ) -> Step {
+        let neighbours = self.neighbours.get(leaf).copied().unwrap_or(0);
+        let met = |leaf: &&usize| neighbours & (1 << **leaf) != 0;
+        let met: Vec<usize> = before.iter().filter(met).copied().collect();
+        let set = met.iter().fold(0, |set: Set, leaf| set | 1 << leaf);
+        if let Some(step) = self.known.get(&(leaf, set)) {
+            return *step;
+        }
+        let step = planner.step(from, outlook, leaf, &met);
+        self.known.insert((leaf, set), step);
+        step
+    }
+}
+
+impl Step {
+    const NOTHING: Step = Step {
+        factor: 1.0,
+        each: 0.0,
+        hash: None,
+    };
+}
+
+impl Order {
+    fn nothing() -> Order {
+        Order {
+            leaves: Vec::new(),
+            cost: 0.0,
+            rows: 1.0,
+        }
+    }
+}
