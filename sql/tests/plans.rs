@@ -554,3 +554,144 @@ fn scans(session: &mut Session, condition: &str) -> bool {
     result.expect("it runs");
     read(session) > before
 }
+
+/// A table with so many rows whose columns have few and many values, and a small one.
+fn two_tables(session: &mut Session) {
+    for sql in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE small (id INT PRIMARY KEY, kind INT, name VARCHAR(10), KEY kind (kind))",
+        "CREATE TABLE large (id INT PRIMARY KEY, small INT, day INT, few INT, note VARCHAR(9), \
+         KEY small (small), KEY day (day), KEY few_day (few, day))",
+        "SET cte_max_recursion_depth = 100000",
+        "INSERT INTO small WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n \
+         WHERE i < 100) SELECT i, i % 10, CONCAT('n', i % 50) FROM n",
+        "INSERT INTO large WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n \
+         WHERE i < 5000) SELECT i, i % 100, i DIV 5, i % 4, IF(i % 100, 'usual', 'rare') FROM n",
+    ] {
+        let result = session.query(sql.as_bytes(), false, &mut Rows::default());
+        result.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    }
+}
+
+#[test]
+fn the_join_begins_where_conditions_leave_few_rows() {
+    let mut session = session();
+    two_tables(&mut session);
+    for (condition, most) in [
+        // 4 rows of `small`, with 50 of `large` each; or 50 of `large`, with one of `small` each.
+        ("small.name = 'n7'", 400),
+        ("large.note = 'rare'", 5_300),
+        ("large.day = 77", 40),
+        ("large.day BETWEEN 77 AND 80 AND small.kind < 8", 120),
+        ("small.kind = 3 AND large.day < 10", 250),
+        (
+            "(small.id = 7 AND large.day = 1) OR (small.id = 8 AND large.day = 2)",
+            40,
+        ),
+        // Said of the one, and found by the other.
+        ("small.id = 7", 120),
+        ("large.small IN (7, 8)", 250),
+    ] {
+        let join = "small.id = large.small";
+        let join = match condition.contains("OR") {
+            true => condition.replace("small.id =", &format!("{join} AND small.id =")),
+            false => format!("{join} AND {condition}"),
+        };
+        let sql = format!("SELECT COUNT(*) FROM large, small WHERE {join}");
+        let (found, read) = rows_and_reads(&mut session, &sql);
+        let sql = sql.replace("COUNT(*)", "STRAIGHT_JOIN COUNT(*)");
+        let (straight, _) = rows_and_reads(&mut session, &sql);
+        assert_eq!(found, straight, "{sql}");
+        assert!(read <= most, "{sql} reads {read} rows");
+    }
+}
+
+#[test]
+fn a_plan_for_other_values_is_made_anew_after_it_has_read_much() {
+    let mut session = session();
+    two_tables(&mut session);
+    let mut run = |day: u32| {
+        let sql = format!(
+            "SELECT COUNT(*) FROM large STRAIGHT_JOIN small ON small.id = large.small + 0 \
+             WHERE large.day < {day} AND large.note < 'z'"
+        );
+        rows_and_reads(&mut session, &sql)
+    };
+    // All are wanted: all are read.
+    let (_, all) = run(100_000);
+    assert!(all > 5_000, "{all} rows");
+    let (_, few) = run(2);
+    assert!(few < 1_000, "{few} rows");
+}
+
+#[test]
+fn groups_are_made_in_turn_where_an_index_has_them_together() {
+    let mut session = session();
+    two_tables(&mut session);
+    let mut temporary = |sql: &str| {
+        let mut out = Extra::default();
+        let sql = format!("EXPLAIN {sql}");
+        session.query(sql.as_bytes(), false, &mut out).expect(&sql);
+        out.0.contains("temporary")
+    };
+    let of = |columns: &str, index: &str| {
+        format!("SELECT {columns}, COUNT(*), SUM(id) FROM large {index} GROUP BY {columns}")
+    };
+    let in_turn = [
+        ("id", "FORCE INDEX (PRIMARY)"),
+        ("few", "FORCE INDEX (few_day)"),
+        ("day, few", "FORCE INDEX (few_day)"),
+        ("few, day, id", "FORCE INDEX (few_day)"),
+        ("day", "FORCE INDEX (few_day) WHERE few = 1"),
+    ];
+    for (columns, index) in in_turn {
+        assert!(!temporary(&of(columns, index)), "{columns} {index}");
+    }
+    let gathered = [
+        ("day", "FORCE INDEX (few_day)"),
+        ("note", "FORCE INDEX (PRIMARY)"),
+        ("day", "FORCE INDEX (few_day) WHERE few IN (1, 2)"),
+    ];
+    for (columns, index) in gathered {
+        assert!(temporary(&of(columns, index)), "{columns} {index}");
+    }
+    for (columns, index) in in_turn.into_iter().chain(gathered) {
+        let mut sorted = |sql: String| {
+            let (rows, _) = rows_and_reads(&mut session, &sql);
+            let mut rows: Vec<String> = rows.split(' ').map(str::to_owned).collect();
+            rows.sort();
+            rows
+        };
+        let scanned = index
+            .replace("FORCE INDEX (PRIMARY)", "")
+            .replace("FORCE", "IGNORE");
+        let wanted = sorted(of(columns, &scanned));
+        assert_eq!(sorted(of(columns, index)), wanted, "{columns} {index}");
+        let limited = format!("{} LIMIT 3", of(columns, index));
+        let some = sorted(limited);
+        assert!(
+            some.iter().all(|row| wanted.contains(row)),
+            "{columns} {index}"
+        );
+    }
+}
+
+/// Collects what EXPLAIN says beside.
+#[derive(Default)]
+struct Extra(String);
+
+impl Output for Extra {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        if let Some(Value::Bytes(text)) = row.last() {
+            self.0.push_str(&String::from_utf8_lossy(text));
+        }
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,6 +1,6 @@
 //! GROUP BY: groups in a hash table, in the order they appear, and the aggregate functions. When
 //! there is no room for more groups, the rows of others are put off, in files, and grouped
-//! afterwards.
+//! afterwards. Where the rows of each group come one after the other, there is one group at a time.
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
@@ -33,6 +33,8 @@ pub(super) struct Groups<'b> {
     groups: Vec<Group>,
     memory: Memory,
     key: Vec<u8>,
+    /// The key of the last group, if they come one after the other.
+    last: Vec<u8>,
     /// Rows of groups for which there was no room.
     later: Partitions,
     /// The rows that come were put off, and their keys that are kept were evaluated then.
@@ -54,14 +56,24 @@ pub(super) struct Finished<'b> {
 
 impl Finished<'_> {
     /// Puts the group's values into the block's row.
-    pub fn restore(self, row: &mut [Value]) {
-        for (slot, value) in self.block.row_slots.iter().zip(self.first) {
+    pub fn restore(mut self, row: &mut [Value]) {
+        self.exchange(row);
+        self.put_results(row);
+    }
+
+    /// Exchanges the values of the group's first row with those that are in the block's row.
+    pub fn exchange(&mut self, row: &mut [Value]) {
+        for (slot, value) in self.block.row_slots.iter().zip(&mut self.first) {
             if let Some(slot) = row.get_mut(*slot) {
-                *slot = value;
+                std::mem::swap(slot, value);
             }
         }
+    }
+
+    /// Puts the results of the aggregates into the block's row.
+    pub fn put_results(&mut self, row: &mut [Value]) {
         let aggregates = self.block.grouping.iter().flat_map(|g| &g.aggregates);
-        for (aggregate, value) in aggregates.zip(self.results) {
+        for (aggregate, value) in aggregates.zip(std::mem::take(&mut self.results)) {
             if let Some(slot) = row.get_mut(aggregate.slot) {
                 *slot = value;
             }
@@ -77,6 +89,7 @@ impl<'b> Groups<'b> {
             groups: Vec::new(),
             memory: Memory::default(),
             key: Vec::new(),
+            last: Vec::new(),
             later: Partitions::default(),
             again: false,
         }
@@ -95,11 +108,13 @@ impl<'b> Groups<'b> {
         self.block.grouping.as_ref()
     }
 
-    /// Adds the row of the block to its group.
-    pub fn add(&mut self, run: &mut BlockRun<'b>, context: &mut ExecContext) -> Flowing {
-        let Some(grouping) = self.grouping() else {
-            return Ok(Flow::Continue);
-        };
+    /// Makes the key of the group that the row of the block is in.
+    fn make_key(
+        &mut self,
+        grouping: &Grouping,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
         self.key.clear();
         for (number, key) in grouping.keys.iter().enumerate() {
             let kept = grouping.kept.iter().find(|(kept, _)| *kept == number);
@@ -116,6 +131,30 @@ impl<'b> Groups<'b> {
             }
             hash_key(&value, infer(&key.expr).collation, &mut self.key);
         }
+        Ok(())
+    }
+
+    /// Begins a group with the row of the block.
+    fn begin(&mut self, grouping: &Grouping, run: &BlockRun<'b>) -> Result<(), Stop> {
+        let slots = self.block.row_slots.iter();
+        let first = slots.map(|slot| run.row.get(*slot).cloned().unwrap_or_default());
+        let first: Vec<Value> = first.collect();
+        let states = grouping.aggregates.len() * size_of::<State>();
+        self.memory
+            .take(memory::size(&first) + self.key.len() + states + 64)?;
+        self.groups.push(Group {
+            first,
+            states: grouping.aggregates.iter().map(State::new).collect(),
+        });
+        Ok(())
+    }
+
+    /// Adds the row of the block to its group.
+    pub fn add(&mut self, run: &mut BlockRun<'b>, context: &mut ExecContext) -> Flowing {
+        let Some(grouping) = self.grouping() else {
+            return Ok(Flow::Continue);
+        };
+        self.make_key(grouping, run, context)?;
         let at = match self.by_key.get(&self.key) {
             Some(at) => *at,
             None if self.memory.is_beyond(context.memory_bytes) => {
@@ -123,30 +162,41 @@ impl<'b> Groups<'b> {
                 return Ok(Flow::Continue);
             }
             None => {
-                let first: Vec<Value> = self
-                    .block
-                    .row_slots
-                    .iter()
-                    .map(|slot| run.row.get(*slot).cloned().unwrap_or_default())
-                    .collect();
-                let states = grouping.aggregates.len() * size_of::<State>();
-                self.memory
-                    .take(memory::size(&first) + self.key.len() + states + 64)?;
-                self.groups.push(Group {
-                    first,
-                    states: grouping.aggregates.iter().map(State::new).collect(),
-                });
+                self.begin(grouping, run)?;
                 self.by_key.insert(self.key.clone(), self.groups.len() - 1);
                 self.groups.len() - 1
             }
         };
-        let Some(group) = self.groups.get_mut(at) else {
-            return Ok(Flow::Continue);
-        };
-        for (aggregate, state) in grouping.aggregates.iter().zip(&mut group.states) {
-            state.add(aggregate, run, context, &mut self.memory)?;
+        if let Some(group) = self.groups.get_mut(at) {
+            group.add(grouping, run, context, &mut self.memory)?;
         }
         Ok(Flow::Continue)
+    }
+
+    /// The same, where no row of a group comes after one of another. Returns the group before, if
+    /// this row begins one.
+    pub fn add_in_turn(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+    ) -> Result<Option<Finished<'b>>, Stop> {
+        let Some(grouping) = self.grouping() else {
+            return Ok(None);
+        };
+        self.make_key(grouping, run, context)?;
+        let mut before = None;
+        if self.groups.is_empty() || self.key != self.last {
+            before = self.groups.pop();
+            self.memory = Memory::default();
+            self.begin(grouping, run)?;
+            self.last.clone_from(&self.key);
+        }
+        if let Some(group) = self.groups.last_mut() {
+            group.add(grouping, run, context, &mut self.memory)?;
+        }
+        let block = self.block;
+        let finished = before.map(|group| group.finish(block, grouping, context));
+        finished.transpose()
     }
 
     /// The groups with their results, and the rows that were put off, which make other groups.
@@ -167,17 +217,42 @@ impl<'b> Groups<'b> {
         }
         let mut finished = Vec::with_capacity(self.groups.len());
         for group in self.groups {
-            let mut results = Vec::with_capacity(group.states.len());
-            for (aggregate, state) in grouping.aggregates.iter().zip(group.states) {
-                results.push(state.finish(aggregate, context)?);
-            }
-            finished.push(Finished {
-                block,
-                first: group.first,
-                results,
-            });
+            finished.push(group.finish(block, grouping, context)?);
         }
         Ok((finished, deferred))
+    }
+}
+
+impl Group {
+    /// Adds the row of the block.
+    fn add(
+        &mut self,
+        grouping: &Grouping,
+        run: &mut BlockRun<'_>,
+        context: &mut ExecContext,
+        memory: &mut Memory,
+    ) -> Result<(), Stop> {
+        for (aggregate, state) in grouping.aggregates.iter().zip(&mut self.states) {
+            state.add(aggregate, run, context, memory)?;
+        }
+        Ok(())
+    }
+
+    fn finish<'b>(
+        self,
+        block: &'b Block,
+        grouping: &Grouping,
+        context: &mut ExecContext,
+    ) -> Result<Finished<'b>, Stop> {
+        let mut results = Vec::with_capacity(self.states.len());
+        for (aggregate, state) in grouping.aggregates.iter().zip(self.states) {
+            results.push(state.finish(aggregate, context)?);
+        }
+        Ok(Finished {
+            block,
+            first: self.first,
+            results,
+        })
     }
 }
 

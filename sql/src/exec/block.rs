@@ -257,6 +257,9 @@ impl<'b> BlockRun<'b> {
         {
             return rollup::run(self, (grouping, rollup), possible, context, each);
         }
+        if possible && block.grouped_in_turn && self.reads_in_turn(context)? {
+            return self.each_group_in_turn(context, each);
+        }
         let is_made = |grouping: &&Grouping| {
             let mut aggregates = grouping.aggregates.iter();
             !grouping.keys.is_empty() || aggregates.any(|a| a.distinct || !a.order.is_empty())
@@ -291,6 +294,42 @@ impl<'b> BlockRun<'b> {
                 groups.add(self, context)?;
             }
         }
+    }
+
+    /// Whether the first source is read in the order of the plan's path.
+    fn reads_in_turn(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
+        Ok(!self.other_way() && self.first_bounds_usable(context)?)
+    }
+
+    /// Calls `each` for every group, where the rows of each come one after the other.
+    fn each_group_in_turn(
+        &mut self,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let mut groups = Groups::new(self.block);
+        let flow = self.each_row(context, &mut |run, context| {
+            let Some(mut finished) = groups.add_in_turn(run, context)? else {
+                return Ok(Flow::Continue);
+            };
+            // The row that has come belongs to the next group, and may be read on.
+            finished.exchange(&mut run.row);
+            finished.put_results(&mut run.row);
+            let flow = each(run, context)?;
+            finished.exchange(&mut run.row);
+            Ok(flow)
+        })?;
+        if flow == Flow::Stop {
+            return Ok(flow);
+        }
+        let (last, _) = groups.finish(context)?;
+        for group in last {
+            group.restore(&mut self.row);
+            if each(self, context)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
     }
 
     /// Adds to the only group the rows that its aggregates, MIN and MAX, have their results from:

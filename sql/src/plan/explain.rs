@@ -50,6 +50,7 @@ struct Row {
     key_length: Option<String>,
     reference: Option<String>,
     rows: Option<u64>,
+    /// In hundredths of a per cent.
     filtered: Option<i64>,
     extra: Vec<&'static str>,
 }
@@ -69,8 +70,8 @@ impl Row {
             text(self.key_length),
             text(self.reference),
             self.rows.map_or(Value::Null, Value::UInt),
-            self.filtered.map_or(Value::Null, |percent| {
-                Value::Decimal(Box::new(Decimal::new((percent * 100).into(), 2)))
+            self.filtered.map_or(Value::Null, |hundredths| {
+                Value::Decimal(Box::new(Decimal::new(hundredths.into(), 2)))
             }),
             text(extra),
         ]
@@ -194,7 +195,8 @@ impl Explainer {
             if i == 0 {
                 let grouping = block.grouping.as_ref().filter(|g| !g.keys.is_empty());
                 let rolls_up = grouping.is_some_and(|g| g.rollup.is_some());
-                if grouping.is_some() && !rolls_up || block.distinct {
+                let gathers = grouping.is_some() && !rolls_up && !block.grouped_in_turn;
+                if gathers || block.distinct {
                     row.extra.push("Using temporary");
                 }
                 let windows = block.windowing.iter().flat_map(|w| &w.windows);
@@ -239,7 +241,7 @@ impl Explainer {
             table: Some(source.alias.clone()),
             access: Some("ALL"),
             rows: Some(source.estimate.max(1)),
-            filtered: Some(100),
+            filtered: Some(((source.share * 10_000.0).round() as i64).clamp(1, 10_000)),
             ..Row::default()
         };
         if let Input::Json(_) = &source.input {

@@ -7,7 +7,8 @@
 //! known yet or depends on the session, is taken to leave a usual share.
 
 use super::{
-    Planner,
+    Bound, Planner,
+    access::Choice,
     from::{From, Leaf, LeafInput},
     place::{leaf_of, usable},
     scope::Names,
@@ -51,6 +52,31 @@ impl Figures {
     /// Of a table; nothing is known of one that is not there.
     pub fn of(&self, leaf: usize) -> Option<&Figure> {
         self.0.get(leaf)
+    }
+
+    /// The share that the conditions on a table alone leave of the rows that are read of it.
+    pub fn left(&self, leaf: usize, choice: Option<&Choice>) -> f64 {
+        let Some(figure) = self.of(leaf) else {
+            return 1.0;
+        };
+        let by_constants = |choice: &&Choice| {
+            let mut bounds = choice.access.alternatives.iter().flatten();
+            !choice.access.alternatives.is_empty() && bounds.all(is_by_constants)
+        };
+        match choice.filter(by_constants) {
+            // Some of the conditions are met by what is read.
+            Some(choice) => (figure.rows as f64 * figure.share / choice.estimate).min(1.0),
+            None => figure.share,
+        }
+    }
+}
+
+fn is_by_constants(bound: &Bound) -> bool {
+    match bound {
+        Bound::Equal(e) | Bound::NullSafe(e) => walk::is_constant(e),
+        Bound::IsNull | Bound::In(_) | Bound::Range { .. } | Bound::Like(..) | Bound::Array(_) => {
+            true
+        }
     }
 }
 
@@ -99,16 +125,17 @@ impl Planner<'_> {
             .iter()
             .filter(|c| is_on(c, leaf, names))
             .collect();
+        let first = names.tables.get(leaf).map(|table| table.first_slot);
+        let slots = names.slots;
         let mut figure = Figure {
             rows,
             share: 1.0,
             columns: FxHashMap::default(),
         };
-        let first = names.tables.get(leaf).map(|table| table.first_slot);
         let Some(first) = first.filter(|_| !own.is_empty()) else {
             return figure;
         };
-        let slots = names.slots;
+        self.weighed |= own.iter().any(|c| has_parameter(c));
         let (known, guessed): (Vec<&Expr>, Vec<&Expr>) =
             own.iter().partition(|c| is_known(c, context.parameters));
         figure.share = guessed.iter().map(|c| usual_share(c)).product();
@@ -207,6 +234,14 @@ fn only_column(condition: &Expr, first: usize) -> Option<usize> {
         column = Some(at);
     });
     column.flatten().filter(|_| !several)
+}
+
+fn has_parameter(condition: &Expr) -> bool {
+    let mut has = false;
+    walk::walk(condition, &mut |expr| {
+        has |= matches!(expr, Expr::Parameter { .. })
+    });
+    has
 }
 
 /// Whether all values that a condition needs beside the row are known, and are the same whoever asks.

@@ -41,8 +41,6 @@ const SEARCHED_MAX: usize = 10;
 
 /// What it costs to come to the first row that is looked up.
 const LOOKUP: f64 = 4.0;
-/// What a row costs that is found by an entry of an index.
-const INDEXED: f64 = 5.0;
 /// What it costs to put a row into a hash table, ...
 const HASHED: f64 = 2.0;
 /// ... and to look for those that match one.
@@ -260,7 +258,7 @@ impl Planner<'_> {
 fn reading(choice: &Choice) -> f64 {
     let access = &choice.access;
     let row = if access.index.is_some() && !access.covering {
-        INDEXED
+        access::INDEXED
     } else {
         1.0
     };

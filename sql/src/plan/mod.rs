@@ -8,7 +8,9 @@
 //! of the enclosing query are one thing, and so are a point lookup and a join.
 //!
 //! Plans are immutable, shared between sessions, and valid for one version of the dictionary and
-//! as long as no table they read grows or shrinks tenfold.
+//! as long as no table they read grows or shrinks tenfold. They serve all values of their parameters, but
+//! are chosen by those of the first execution. If one has read many rows, the next execution
+//! chooses by its own values: to compile takes less than that.
 
 mod access;
 mod aggregate;
@@ -77,7 +79,10 @@ use cohort_engine::{
 use sqlparser::ast;
 use std::{
     rc::Rc,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
 };
 
 /// The tables that are computed when they are read (information_schema and the like).
@@ -247,6 +252,8 @@ pub fn compile(
         relations,
         demands,
         sizes: planner.sizes,
+        weighed: planner.weighed,
+        was_long: AtomicBool::new(false),
         virtual_tables: planner.virtual_tables,
         views: planner.views,
         warnings: planner.warnings,
@@ -268,6 +275,7 @@ impl<'a> Planner<'a> {
             json_tables: &parsed.json_tables,
             tables: Vec::new(),
             sizes: Vec::new(),
+            weighed: false,
             virtual_tables: Vec::new(),
             views: Vec::new(),
             view_demands: Vec::new(),
@@ -368,6 +376,8 @@ struct Planner<'a> {
     json_tables: &'a [JsonTableSyntax],
     tables: Vec<TableUse>,
     sizes: Vec<SizeSeen>,
+    /// How many rows conditions leave depends on parameters.
+    weighed: bool,
     virtual_tables: Vec<Arc<Table>>,
     /// The views that the statement names.
     views: Vec<ViewUse>,

@@ -6,7 +6,7 @@
 //! join is an inner one.
 
 use super::{
-    Block, Bound, Input, Planner, SizeSeen, Source, Subquery, Usage,
+    Block, Bound, Computed, Input, Planner, SizeSeen, Source, Subquery, Usage,
     access::{self, Choice, Request},
     disjunction,
     figures::{Figures, computed_rows},
@@ -212,8 +212,9 @@ impl Planner<'_> {
             let sort = sort.as_deref().filter(|_| position == 0);
             let limit = block.limit.is_some() && block.windowing.is_none() && order.len() == 1;
             let choice = self.choose(&from, leaf, before, &conditions, outlook, sort, limit);
-            if choice.as_ref().is_some_and(|c| c.ordered) {
-                block.presorted = true;
+            if let (Some(choice), 0) = (&choice, position) {
+                block.presorted = choice.ordered;
+                block.grouped_in_turn = self.groups_in_turn(block, &from, leaf, choice);
             }
             if let (Some(choice), 1) = (&choice, order.len()) {
                 block.ends = self.ends(block, &from, leaf, &conditions, outlook, choice.cost);
@@ -243,7 +244,8 @@ impl Planner<'_> {
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
                 let lateral = taken.is_lateral(names);
-                let source = source(taken, table, choice, hash, &outlook.wanted);
+                let share = outlook.figures.left(leaf, choice.as_ref());
+                let source = source(taken, table, choice, hash, (&outlook.wanted, share));
                 block.sources.push(Source { lateral, ..source });
             }
         }
@@ -260,6 +262,26 @@ impl Planner<'_> {
         };
         placer.put_conditions(block, &from.groups, outlook.top.clone());
         Ok(())
+    }
+
+    /// See `Block::grouped_in_turn`.
+    fn groups_in_turn(&mut self, block: &Block, from: &From, leaf: usize, by: &Choice) -> bool {
+        let table = from.leaves.get(leaf).and_then(Leaf::stored);
+        let first = self.names().tables.get(leaf).map(|table| table.first_slot);
+        let grouping = block.grouping.as_ref().filter(|g| g.rollup.is_none());
+        let (Some(table), Some(first), Some(grouping)) = (table, first, grouping) else {
+            return false;
+        };
+        let column = |key: &Computed| {
+            let at = walk::slot(&key.expr)?.checked_sub(first)?;
+            // An hour that a time zone has twice is one value of two.
+            let column = table.columns.get(at)?;
+            (!matches!(column.ty, ColumnType::Timestamp(_))).then_some(at)
+        };
+        let columns: Option<Vec<usize>> = grouping.keys.iter().map(column).collect();
+        columns.is_some_and(|columns| {
+            !columns.is_empty() && access::comes_in_turn(table, &by.access, &columns)
+        })
     }
 
     /// Remembers how large the tables are that paths were chosen by. (Unique keys find one row
@@ -318,7 +340,7 @@ fn source(
     table: &NamedTable,
     choice: Option<Choice>,
     hash: Vec<(Expr, Expr)>,
-    wanted: &BTreeSet<usize>,
+    (wanted, share): (&BTreeSet<usize>, f64),
 ) -> Source {
     let computed = computed_rows(&leaf);
     let estimate = choice.as_ref().map_or(computed, |c| c.estimate as u64);
@@ -342,6 +364,7 @@ fn source(
         lateral: false,
         lock: leaf.lock,
         estimate,
+        share,
     }
 }
 

@@ -17,7 +17,10 @@ use crate::{
 };
 use cohort_engine::txn::{Engine, LockMode, OnConflict};
 use sqlparser::ast;
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::Ordering},
+};
 
 /// How deep queries may nest.
 const DEPTH_MAX: usize = 64;
@@ -927,10 +930,20 @@ impl Plan {
             super::Body::Update(_) | super::Body::Delete(_) | super::Body::Explain(_) => 0,
         }
     }
-    /// Whether a table has grown or shrunk so much that another plan may be better.
+    /// Notes how many rows an execution has read.
+    pub fn note_examined(&self, rows: u64) {
+        /// It takes as long to read so many as to compile a join of several tables.
+        const LONG: u64 = 5_000;
+        if self.weighed && rows > LONG {
+            self.was_long.store(true, Ordering::Relaxed);
+        }
+    }
+    /// Whether another plan may be better: a table has grown or shrunk very much or was analysed, or
+    /// the plan was chosen by other values and has read many rows with some.
     #[must_use]
-    pub fn is_outgrown(&self, engine: &Engine) -> bool {
-        self.sizes.iter().any(|seen| seen.is_outdated(engine))
+    pub fn is_outdated(&self, engine: &Engine) -> bool {
+        let long = self.weighed && self.was_long.load(Ordering::Relaxed);
+        long || self.sizes.iter().any(|seen| seen.is_outdated(engine))
     }
 }
 

@@ -17,7 +17,10 @@ use cohort_engine::{
 use rustc_hash::FxHashSet;
 use std::{
     ops::Range,
-    sync::{Arc, OnceLock, atomic::AtomicU64},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64},
+    },
 };
 
 /// A compiled statement.
@@ -48,6 +51,10 @@ pub struct Plan {
     pub demands: Demands,
     /// The stored tables whose size its access paths and join orders were chosen by.
     pub sizes: Vec<SizeSeen>,
+    /// How many rows conditions leave depends on parameters, and paths were chosen by that.
+    pub weighed: bool,
+    /// It has read many rows.
+    pub was_long: AtomicBool,
     /// The virtual tables it reads: their rows are computed before it runs.
     pub virtual_tables: Vec<Arc<Table>>,
     /// The views that it names, once for each time.
@@ -296,6 +303,9 @@ pub struct Block {
     /// The access path of the first source gives that order, if all its bounds can be used with
     /// the values they have.
     pub presorted: bool,
+    /// The access path of the first source gives the rows of each group one after the other, if all
+    /// its bounds can be used with the values they have.
+    pub grouped_in_turn: bool,
     /// The results of the aggregates, all MIN or MAX of columns of the only table, are what is read
     /// first by these paths, one for each.
     pub ends: Vec<Access>,
@@ -408,6 +418,8 @@ pub struct Source {
     pub lock: Option<(LockMode, OnConflict)>,
     /// About how many rows are read each time, for EXPLAIN.
     pub estimate: u64,
+    /// Which share of them its own conditions leave, about, for EXPLAIN: 1 if it has none.
+    pub share: f64,
 }
 
 /// Where rows come from.

@@ -304,6 +304,7 @@ impl Planner<'_> {
             views: take(&mut self.views),
             within_views: take(&mut self.within_views),
             sizes: take(&mut self.sizes),
+            weighed: self.weighed,
             virtual_tables: take(&mut self.virtual_tables),
             stack: take(&mut self.stack),
             recursions: self.recursions,
@@ -336,6 +337,7 @@ impl Planner<'_> {
             views,
             within_views,
             sizes,
+            weighed,
             virtual_tables,
             stack,
             recursions,
@@ -361,6 +363,7 @@ impl Planner<'_> {
         self.views = views;
         self.within_views = within_views;
         self.sizes = sizes;
+        self.weighed = weighed;
         self.virtual_tables = virtual_tables;
         self.stack = stack;
         self.recursions = recursions;

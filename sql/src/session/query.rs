@@ -503,7 +503,7 @@ impl Session {
         }
         self.check_temporary(&plan)?;
         self.check_privileges(&plan)?;
-        if plan.is_outgrown(&self.state.instance.engine) {
+        if plan.is_outdated(&self.state.instance.engine) {
             plan = compile(self)?;
         }
         if let Some(max) = self.state.settings().join_rows_max
@@ -669,6 +669,7 @@ impl Session {
         );
         let mut result = exec::run(plan, &mut context, out);
         count_rows(&context.handler, state.counters());
+        plan.note_examined(context.handler.examined);
         let changed = changes.changed;
         if let (Ok(outcome), Some(id)) = (&mut result, changed.last_insert_id()) {
             tell_id(plan, outcome, id);
