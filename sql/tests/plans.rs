@@ -695,3 +695,50 @@ impl Output for Extra {
         Ok(())
     }
 }
+
+#[test]
+fn the_rows_of_a_subquery_are_looked_up() {
+    let mut session = session();
+    two_tables(&mut session);
+    let of_small = "(SELECT id FROM small WHERE kind = 3)";
+    for (condition, most) in [
+        (format!("id IN {of_small}"), 150),
+        (format!("small IN {of_small}"), 800),
+        (format!("small IN {of_small} AND note = 'rare'"), 6_000),
+        (format!("few = 1 AND day IN {of_small}"), 250),
+        (
+            "id IN (SELECT id FROM small WHERE kind = 99)".to_owned(),
+            150,
+        ),
+        ("id IN (SELECT NULL UNION SELECT 7)".to_owned(), 50),
+        ("id IN (SELECT 7.5 UNION SELECT 8.0)".to_owned(), 50),
+        // Too many, others than it is compared as, or none of it says what is wanted.
+        ("id IN (SELECT id FROM large)".to_owned(), 20_000),
+        ("note IN (SELECT id FROM small)".to_owned(), 20_000),
+        (format!("id NOT IN {of_small}"), 20_000),
+        (format!("id IN {of_small} OR note = 'rare'"), 20_000),
+        (format!("(id IN {of_small}) IS NOT TRUE"), 20_000),
+    ] {
+        let sql = format!("SELECT COUNT(*), SUM(id) FROM large WHERE {condition}");
+        let (found, read) = rows_and_reads(&mut session, &sql);
+        let index = "large IGNORE INDEX (PRIMARY, small, day, few_day)";
+        let (scanned, _) = rows_and_reads(
+            &mut session,
+            &sql.replace("large WHERE", &format!("{index} WHERE")),
+        );
+        assert_eq!(found, scanned, "{sql}");
+        assert!(read <= most, "{sql} reads {read} rows");
+    }
+    let (_, read) = rows_and_reads(
+        &mut session,
+        &format!("DELETE FROM large WHERE id IN {of_small}"),
+    );
+    assert!(read <= 150, "{read} rows are read");
+    let (left, _) = rows_and_reads(&mut session, "SELECT COUNT(*) FROM large");
+    assert_eq!(left, "4990");
+    let (_, read) = rows_and_reads(
+        &mut session,
+        &format!("UPDATE large SET note = 'x' WHERE small IN {of_small} AND day < 100"),
+    );
+    assert!(read <= 1_200, "{read} rows are read");
+}

@@ -5,7 +5,7 @@
 //! (a string column compared with a number, say), the bound is not used and the condition alone
 //! decides. So a range may be too wide, never too narrow.
 
-use super::{ExecContext, Stop};
+use super::{ExecContext, Stop, block::BlockRun, subquery::Kept};
 use crate::{
     expr::{TIMESTAMP_MAX, TimeZone, eval, parse_time},
     plan::Bound,
@@ -91,11 +91,11 @@ pub(super) fn ranges(
     table: &Table,
     index: &Index,
     alternatives: &[Vec<Bound>],
-    row: &[Value],
+    run: &BlockRun<'_>,
     context: &mut ExecContext,
 ) -> Result<Found, Stop> {
     let mut usable = true;
-    let mut compute = |bounds| compute(table, index, bounds, row, context, &mut usable);
+    let mut compute = |bounds| compute(table, index, bounds, run, context, &mut usable);
     let ranges = match alternatives {
         [bounds] => compute(bounds)?,
         alternatives => {
@@ -143,7 +143,7 @@ fn compute(
     table: &Table,
     index: &Index,
     bounds: &[Bound],
-    row: &[Value],
+    run: &BlockRun<'_>,
     context: &mut ExecContext,
     usable: &mut bool,
 ) -> Result<Ranges, Stop> {
@@ -153,7 +153,7 @@ fn compute(
         table,
         index,
         bounds,
-        row,
+        run,
         context,
         (usable, &mut shorter, &mut parts),
     )?;
@@ -180,10 +180,11 @@ fn compute_most(
     table: &Table,
     index: &Index,
     bounds: &[Bound],
-    row: &[Value],
+    run: &BlockRun<'_>,
     context: &mut ExecContext,
     (usable, shorter, parts): (&mut bool, &mut Vec<Vec<u8>>, &mut usize),
 ) -> Result<Ranges, Stop> {
+    let row = run.row.as_slice();
     let mut prefixes = vec![Vec::new()];
     for (bound, part) in bounds.iter().zip(table.entry_parts(index)) {
         let Some(column) = table.columns.get(usize::from(part.column)) else {
@@ -215,6 +216,24 @@ fn compute_most(
                 let mut values = Vec::with_capacity(list.len());
                 for expr in list {
                     match fit(column, eval(expr, row, &mut context.eval)?, context) {
+                        Fit::Exact(value) => values.push(value),
+                        Fit::Unusable => {
+                            *usable = false;
+                            return Ok(given(prefixes));
+                        }
+                        _ => {}
+                    }
+                }
+                values
+            }
+            Bound::InRows { subquery, .. } => {
+                let Some(found) = run.kept.get(*subquery).and_then(Kept::first_values) else {
+                    *usable = false;
+                    return Ok(given(prefixes));
+                };
+                let mut values = Vec::with_capacity(found.len());
+                for value in found {
+                    match fit(column, value.clone(), context) {
                         Fit::Exact(value) => values.push(value),
                         Fit::Unusable => {
                             *usable = false;

@@ -105,7 +105,7 @@ impl<'b> BlockRun<'b> {
         else {
             return Ok(true);
         };
-        let found = key::ranges(table, index, &access.alternatives, &self.row, context)?;
+        let found = key::ranges(table, index, &access.alternatives, self, context)?;
         if let Some(state) = self.sources.first_mut() {
             state.ranges = Some(found.ranges);
         }
@@ -365,30 +365,25 @@ impl<'b> Reader<'b> {
         let ranges = match (before, self.index) {
             (Some(ranges), _) => ranges,
             (None, Some(index)) if !self.access.alternatives.is_empty() => {
-                key::ranges(
-                    self.table,
-                    index,
-                    &self.access.alternatives,
-                    &run.row,
-                    context,
-                )?
-                .ranges
+                key::ranges(self.table, index, &self.access.alternatives, run, context)?.ranges
             }
             _ => Ranges::All,
         };
         let mut index = self.index.filter(|_| self.by_index);
-        if index.is_some_and(|index| self.table.array_part(index).is_some()) {
-            self.seen = None;
-            match &ranges {
-                // Not all rows have entries.
-                Ranges::All => {
-                    (index, self.by_index) = (None, false);
-                    self.index = self.table.primary.as_ref();
-                    self.scan = scan_mode(self.source, false, context);
-                }
-                Ranges::Some(several) if several.len() > 1 => self.seen = Some(Seen::default()),
-                Ranges::Some(_) | Ranges::Point(_) => {}
+        let is_array = index.is_some_and(|index| self.table.array_part(index).is_some());
+        // Bounds that cannot be used with the values they have give no order, either: the rows
+        // themselves are read then, rather than each by its entry. Nor has an array's index all rows.
+        let is_useless = !self.access.covering && !self.access.alternatives.is_empty();
+        match &ranges {
+            Ranges::All if index.is_some() && (is_array || is_useless) => {
+                (index, self.by_index) = (None, false);
+                self.index = self.table.primary.as_ref();
+                self.scan = scan_mode(self.source, false, context);
             }
+            Ranges::Some(several) if is_array && several.len() > 1 => {
+                self.seen = Some(Seen::default());
+            }
+            _ => self.seen = None,
         }
         let tree = index.map_or(self.table.rows, |index| index.tree);
         match ranges {

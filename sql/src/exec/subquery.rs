@@ -155,6 +155,16 @@ pub(super) enum Kept {
     Rows(Rc<Rows>),
 }
 
+impl Kept {
+    /// The first values of its rows; `None`: they are not there.
+    pub fn first_values(&self) -> Option<Vec<&Value>> {
+        let Kept::Rows(rows) = self else {
+            return None;
+        };
+        Some(rows.rows.iter().filter_map(|row| row.first()).collect())
+    }
+}
+
 pub(super) struct Rows {
     rows: Vec<Vec<Value>>,
     set: FxHashSet<Vec<u8>>,

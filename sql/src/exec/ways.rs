@@ -55,7 +55,7 @@ impl Contender {
         let Some(index) = index_of(table, access.index) else {
             return Ok(None);
         };
-        let found = key::ranges(table, index, &access.alternatives, &run.row, context)?;
+        let found = key::ranges(table, index, &access.alternatives, run, context)?;
         let Some(mut left) = found.ranges.clone().into_list() else {
             return Ok(None);
         };

@@ -318,6 +318,7 @@ fn estimate_of_one(
             Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => one,
             Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => drawn(one),
             Bound::In(list) => drawn((one * list.len() as f64).min(1.0)),
+            Bound::InRows { .. } => (one * ROWS_OF_SUBQUERY).min(1.0),
             Bound::Array(test) => match test.test {
                 ArrayTest::Member | ArrayTest::Contains => one,
                 // Of a few values.
@@ -351,6 +352,10 @@ fn estimate_by_rules(rows: f64, index: Option<&Index>, alternatives: &[Vec<Bound
     }
 }
 
+/// So many different values a subquery is thought to have, if a table is to be read by them. How many it
+/// has is known when it has run: see `exec/ways.rs`.
+const ROWS_OF_SUBQUERY: f64 = 100.0;
+
 /// What rows are joined by has many values, mostly.
 pub(super) const RARE_SHARE: f64 = 0.001;
 
@@ -360,6 +365,7 @@ fn share_by_rule(bound: &Bound) -> f64 {
         Bound::Equal(e) | Bound::NullSafe(e) if !walk::is_constant(e) => RARE_SHARE,
         Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => 0.01,
         Bound::In(list) => (0.01 * list.len() as f64).min(LISTED_SHARE_MAX),
+        Bound::InRows { .. } => LISTED_SHARE_MAX,
         Bound::Array(test) => match test.test {
             ArrayTest::Member | ArrayTest::Contains => 0.01,
             // Of a few values.
@@ -410,7 +416,7 @@ fn bounds(table: &Table, index: &Index, known: &[Known]) -> Vec<Bound> {
                 .find(|k| k.column == column && wanted(&k.bound))
                 .map(|k| k.bound.clone())
         };
-        let listed = |b: &Bound| matches!(b, Bound::In(_) | Bound::Array(_));
+        let listed = |b: &Bound| matches!(b, Bound::In(_) | Bound::InRows { .. } | Bound::Array(_));
         if let Some(bound) = of(is_equal).or_else(|| of(listed)) {
             bounds.push(bound);
             continue;

@@ -297,7 +297,7 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
     let equal = |b: &Bound| match b {
         Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull => true,
         Bound::Array(test) => test.test == ArrayTest::Member,
-        Bound::In(_) | Bound::Range { .. } | Bound::Like(..) => false,
+        Bound::In(_) | Bound::InRows { .. } | Bound::Range { .. } | Bound::Like(..) => false,
     };
     let bounds = match path.alternatives.as_slice() {
         [bounds] if bounds.iter().all(equal) => bounds,

@@ -74,9 +74,12 @@ impl Figures {
 fn is_by_constants(bound: &Bound) -> bool {
     match bound {
         Bound::Equal(e) | Bound::NullSafe(e) => walk::is_constant(e),
-        Bound::IsNull | Bound::In(_) | Bound::Range { .. } | Bound::Like(..) | Bound::Array(_) => {
-            true
-        }
+        Bound::IsNull
+        | Bound::In(_)
+        | Bound::InRows { .. }
+        | Bound::Range { .. }
+        | Bound::Like(..)
+        | Bound::Array(_) => true,
     }
 }
 

@@ -23,6 +23,10 @@ pub(super) struct Known {
 /// What is known together.
 pub(super) type Facts = Vec<Known>;
 
+/// What a condition looks for in the rows of a subquery, if it does, with the collation, and what that
+/// says of it.
+pub(super) type InRows<'n> = dyn Fn(&Expr) -> Option<(Expr, Collation, Bound)> + 'n;
+
 /// What conditions say about the columns whose slots begin at `first`, as far as what they are
 /// compared with is `available` before the row is read.
 pub(super) fn known(
@@ -30,11 +34,13 @@ pub(super) fn known(
     table: &Table,
     first: usize,
     available: &dyn Fn(&Expr) -> bool,
+    in_rows: &InRows<'_>,
 ) -> Vec<Facts> {
     let finder = Finder {
         table,
         first,
         available,
+        in_rows,
     };
     finder.all(conditions)
 }
@@ -55,6 +61,7 @@ struct Finder<'a> {
     table: &'a Table,
     first: usize,
     available: &'a dyn Fn(&Expr) -> bool,
+    in_rows: &'a InRows<'a>,
 }
 
 impl Finder<'_> {
@@ -161,6 +168,13 @@ impl Finder<'_> {
                     one(column, Bound::Like(pattern.as_ref().clone(), escape))
                 }
                 _ => Vec::new(),
+            },
+            Expr::Column { .. } => match (self.in_rows)(condition) {
+                Some((expr, collation, bound)) => match self.column(&expr, collation) {
+                    Some(column) => one(column, bound),
+                    None => Vec::new(),
+                },
+                None => Vec::new(),
             },
             // It has a constant.
             Expr::InArray(test) => {

@@ -176,7 +176,8 @@ impl Planner<'_> {
         };
         let first = names.tables.get(leaf)?.first_slot;
         let available = |expr: &Expr| is_available(expr, names, before);
-        let known = known::known(conditions, table, first, &available);
+        let rows_of = |condition: &Expr| in_rows(condition, names);
+        let known = known::known(conditions, table, first, &available, &rows_of);
         let columns = wanted_columns(&outlook.wanted, first, table.columns.len());
         let figure = outlook.figures.of(leaf)?;
         Some(access::choose(&Request {
@@ -297,6 +298,26 @@ impl Planner<'_> {
     }
 }
 
+/// The value that a condition looks for in the rows of a subquery, which are the same whenever it is
+/// run, with the collation that it is compared with.
+fn in_rows(condition: &Expr, names: &Names) -> Option<(Expr, Collation, Bound)> {
+    // A block that sees another's row runs its subqueries anew for each of these.
+    let slot = walk::slot(condition).filter(|_| names.outer.is_empty())?;
+    let number = names.subquery_of(slot)?;
+    let subquery = names.subqueries.get(number)?;
+    let Usage::In(left) = &subquery.usage else {
+        return None;
+    };
+    let [(value, collation)] = left.as_slice() else {
+        return None;
+    };
+    let bound = Bound::InRows {
+        subquery: number,
+        slot,
+    };
+    (!subquery.query.correlated).then_some((value.expr.clone(), *collation, bound))
+}
+
 /// The subqueries that access paths need.
 fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
     let mut used = BTreeSet::new();
@@ -304,6 +325,9 @@ fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
         if let Input::Table(_, access) = &source.input {
             let ways = std::iter::once(access).chain(&source.ways);
             for bound in ways.flat_map(|way| way.alternatives.iter().flatten()) {
+                if let Bound::InRows { slot, .. } = bound {
+                    used.insert(*slot);
+                }
                 bound_exprs(bound, &mut |e| {
                     walk::slots(e, &mut |slot| {
                         used.insert(slot);
@@ -322,7 +346,7 @@ fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
 fn bound_exprs(bound: &Bound, visit: &mut dyn FnMut(&Expr)) {
     match bound {
         Bound::Equal(e) | Bound::NullSafe(e) => visit(e),
-        Bound::IsNull => {}
+        Bound::IsNull | Bound::InRows { .. } => {}
         Bound::In(list) => list.iter().for_each(visit),
         Bound::Range { low, high } => {
             low.iter().chain(high).for_each(|(e, _)| visit(e));

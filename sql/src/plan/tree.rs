@@ -520,6 +520,14 @@ pub enum Bound {
     IsNull,
     /// It is one of these.
     In(Vec<Expr>),
+    /// It is in a row of the block's subquery of this number, which is run before; the slot of the
+    /// subquery's result.
+    InRows {
+        /// The number.
+        subquery: usize,
+        /// The slot.
+        slot: usize,
+    },
     /// It lies between values, inclusive or not.
     Range {
         /// The least value and whether it is included.
