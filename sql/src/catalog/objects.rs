@@ -3,7 +3,7 @@
 use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
 use crate::{defaults::moment, foreign_key_text::action_words, state::State};
 use cohort_engine::{
-    txn::Dictionary,
+    txn::{Dictionary, Engine},
     types::{
         Collation, Column, ColumnType, DateTime, Index, IndexPart, Table, Value,
         schema::{DefaultValue, Visibility},
@@ -124,14 +124,18 @@ pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<
     }
     let system = kind == TableKind::System;
     let engine = &session.instance.engine;
-    let estimate = |value: u64| if system { Value::Null } else { number(value) };
     let next = table
         .auto_increment_column()
         .map(|_| engine.auto_increment_peek(table));
+    let estimate = |value: u64| if system { Value::Null } else { number(value) };
     let rows = if system {
         0
     } else {
         engine.row_estimate(table)
+    };
+    let (row_bytes, index_bytes) = match system {
+        true => (0.0, 0.0),
+        false => bytes_of(engine, table, rows),
     };
     vec![
         text("def"),
@@ -142,11 +146,11 @@ pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<
         Value::UInt(10),
         if system { Value::Null } else { text("Dynamic") },
         number(rows),
-        number(0),
-        number(0),
-        number(0),
-        number(0),
-        number(0),
+        estimate(row_bytes.round() as u64),
+        estimate((row_bytes * rows as f64) as u64),
+        estimate(0),
+        estimate(index_bytes as u64),
+        estimate(0),
         // MySQL shows it once a value was generated.
         next.filter(|next| *next > 1).map_or(Value::Null, number),
         local_time(session, table.created),
@@ -161,16 +165,30 @@ pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<
         text(&table.options),
         text(&table.comment),
     ]
-    .into_iter()
-    .enumerate()
-    .map(|(i, value)| {
-        if matches!(i, 8..=12) {
-            estimate(0)
-        } else {
-            value
+}
+
+/// The mean length of a table's rows, with their keys, and the length of all entries of its other
+/// indexes, in bytes: what they hold, without what pages leave free.
+fn bytes_of(engine: &Engine, table: &Table, rows: u64) -> (f64, f64) {
+    let known = |index: &Index| {
+        let known = engine.known_statistics(table, index);
+        known.or_else(|| engine.index_statistics(table, index))
+    };
+    let of_rows = match &table.primary {
+        Some(primary) => known(primary).map(|of| of.entry_bytes),
+        None => {
+            let drawn = engine.drawn_rows(table);
+            let bytes = |at: usize| drawn.get(at).0.len() + drawn.get(at).1.len();
+            let all: usize = (0..drawn.len()).map(bytes).sum();
+            Some(all as f64 / drawn.len().max(1) as f64)
         }
-    })
-    .collect()
+    };
+    let others = table.indexes.iter().filter_map(known);
+    let of_others = others.map(|of| of.entry_bytes * of.entries as f64).sum();
+    match rows {
+        0 => (0.0, 0.0),
+        _ => (of_rows.unwrap_or(0.0), of_others),
+    }
 }
 
 /// A view's row of information_schema.TABLES.

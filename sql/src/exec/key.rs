@@ -212,36 +212,11 @@ fn compute_most(
                     return Ok(given(prefixes));
                 }
             },
-            Bound::In(list) => {
-                let mut values = Vec::with_capacity(list.len());
-                for expr in list {
-                    match fit(column, eval(expr, row, &mut context.eval)?, context) {
-                        Fit::Exact(value) => values.push(value),
-                        Fit::Unusable => {
-                            *usable = false;
-                            return Ok(given(prefixes));
-                        }
-                        _ => {}
-                    }
-                }
-                values
-            }
-            Bound::InRows { subquery, .. } => {
-                let Some(found) = run.kept.get(*subquery).and_then(Kept::first_values) else {
+            Bound::In(_) | Bound::InRows { .. } => {
+                let Some(values) = listed(column, bound, run, context)? else {
                     *usable = false;
                     return Ok(given(prefixes));
                 };
-                let mut values = Vec::with_capacity(found.len());
-                for value in found {
-                    match fit(column, value.clone(), context) {
-                        Fit::Exact(value) => values.push(value),
-                        Fit::Unusable => {
-                            *usable = false;
-                            return Ok(given(prefixes));
-                        }
-                        _ => {}
-                    }
-                }
                 values
             }
             // They are in the order of their numbers, and compared as texts.
@@ -295,6 +270,41 @@ fn compute_most(
         }
     }
     Ok(given(prefixes))
+}
+
+/// The values of a column that are in a list, or among the rows of a subquery; `None`: the column does
+/// not compare with one of them as its values are ordered, or they are not there.
+fn listed(
+    column: &Column,
+    bound: &Bound,
+    run: &BlockRun<'_>,
+    context: &mut ExecContext,
+) -> Result<Option<Vec<Value>>, Stop> {
+    let found: Vec<Value> = match bound {
+        Bound::In(list) => {
+            let values = list
+                .iter()
+                .map(|expr| eval(expr, &run.row, &mut context.eval));
+            values.collect::<Result<_, _>>()?
+        }
+        Bound::InRows { subquery, .. } => {
+            let kept = run.kept.get(*subquery).and_then(Kept::first_values);
+            match kept.filter(|values| values.len() <= RANGES_MAX) {
+                Some(values) => values.into_iter().cloned().collect(),
+                None => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    };
+    let mut values = Vec::with_capacity(found.len());
+    for value in found {
+        match fit(column, value, context) {
+            Fit::Exact(value) => values.push(value),
+            Fit::Unusable => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(Some(values))
 }
 
 /// The prefixes with one part more. False: of a part that is the beginning of a text there is only

@@ -323,10 +323,7 @@ fn equal_share(
         let rows = figures.of(leaf).map_or(1, |figure| figure.rows).max(1) as f64;
         let statistics = engine.index_statistics(table, index);
         let distinct = statistics.and_then(|s| s.distinct.get(parts - 1).copied());
-        share = 1.0
-            / distinct
-                .unwrap_or_else(|| rows * access::RARE_SHARE)
-                .max(1.0);
+        share = 1.0 / distinct.unwrap_or(rows * access::RARE_SHARE).max(1.0);
         let counted = index.parts.iter().take(parts);
         let counted: Vec<usize> = counted.map(|part| usize::from(part.column)).collect();
         left.retain(|column| !counted.contains(column));

@@ -20,7 +20,7 @@ fn filled(engine: &Engine, rows: i64, values: i64, skewed: bool) -> Arc<Table> {
     t
 }
 
-fn index<'t>(table: &'t Table, first: u16) -> &'t Index {
+fn index(table: &Table, first: u16) -> &Index {
     let mut indexes = table.indexes.iter();
     let found = indexes.find(|index| !index.unique && index.parts[0].column == first);
     found.expect("the index that is not unique")
