@@ -52,6 +52,7 @@
 
 mod admin;
 mod batch;
+mod block;
 mod change;
 mod commit;
 mod copy;
@@ -67,6 +68,7 @@ mod offline;
 mod options;
 mod read;
 mod reading;
+mod recent;
 mod recover;
 mod replay;
 mod seal;
