@@ -34,6 +34,12 @@ impl Block {
         Ok(bytes.map(|bytes| Block { start, bytes }))
     }
 
+    /// One of these events.
+    #[cfg(test)]
+    pub(super) fn of(start: Position, bytes: Vec<u8>) -> Block {
+        Block { start, bytes }
+    }
+
     pub(super) fn start(&self) -> Position {
         self.start
     }

@@ -161,3 +161,94 @@ impl Blocks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{
+        event::{begin, finish, kind},
+        seal,
+    };
+    use std::{cell::Cell, convert::Infallible};
+
+    fn at(file: u64, offset: u64) -> Position {
+        Position { file, offset }
+    }
+
+    /// Two events of so many bytes, at a place.
+    fn two(start: Position, size: usize) -> Block {
+        let mut bytes = Vec::new();
+        for _ in 0..2 {
+            let from = begin(&mut bytes, kind::IGNORABLE, 0);
+            bytes.resize(from + size - 4, 7);
+            finish(&mut bytes, from);
+        }
+        seal::events(&mut bytes, start.offset, 1, 1);
+        bytes.shrink_to_fit();
+        Block::of(start, bytes)
+    }
+
+    /// Asks for the block at a place; whether it had to be read.
+    fn reads(recent: &Recent, place: Position, size: usize) -> (Arc<Block>, bool) {
+        let read = Cell::new(false);
+        let block = recent.block(place, || {
+            read.set(true);
+            Ok::<_, Infallible>(two(place, size))
+        });
+        (block.unwrap(), read.get())
+    }
+
+    #[test]
+    fn the_next_bytes_are_read_once() {
+        let recent = Recent::default();
+        (0..2).for_each(|_| recent.come());
+        let (first, read) = reads(&recent, at(1, 1000), 100);
+        assert!(read);
+        let (same, read) = reads(&recent, at(1, 1000), 100);
+        assert!(!read && Arc::ptr_eq(&first, &same));
+        // In the middle, where an event begins, and where none does.
+        assert!(!reads(&recent, at(1, 1100), 100).1);
+        assert!(reads(&recent, at(1, 1101), 100).1);
+        assert!(reads(&recent, at(1, 1200), 100).1);
+        // Before it nobody reads for others.
+        assert!(reads(&recent, at(1, 800), 100).1 && reads(&recent, at(1, 800), 100).1);
+        // In another file.
+        assert!(reads(&recent, at(2, 50), 100).1);
+        assert!(!reads(&recent, at(2, 50), 100).1);
+        assert!(!reads(&recent, at(1, 1300), 100).1);
+        // In the gap between them.
+        assert!(reads(&recent, at(1, 1400), 100).1 && reads(&recent, at(1, 1400), 100).1);
+        recent.go();
+        assert!(!reads(&recent, at(2, 50), 100).1);
+        recent.go();
+        assert_eq!(recent.blocks.lock().kept.len(), 0);
+        assert!(reads(&recent, at(2, 50), 100).1, "nobody follows");
+        assert_eq!(recent.blocks.lock().kept.len(), 0);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let recent = Recent::default();
+        recent.come();
+        let (stalled, _) = reads(&recent, at(1, 0), 30_000);
+        for number in 1..500 {
+            reads(&recent, at(1, number * 60_000), 30_000);
+            let blocks = recent.blocks.lock();
+            let sizes = blocks.kept.iter().map(|kept| match &kept.block {
+                Held::Stays(block) => block.size(),
+                Held::Lent(_) => panic!("it is not large"),
+            });
+            assert_eq!(sizes.sum::<usize>(), blocks.size);
+            assert!(blocks.size <= SIZE);
+        }
+        assert!(recent.blocks.lock().kept.len() > 100);
+        // Who has stalled has the only one that is left of his.
+        assert_eq!(Arc::strong_count(&stalled), 1);
+        assert!(reads(&recent, at(1, 0), 30_000).1);
+        // A large one stays as long as somebody has it.
+        let (large, _) = reads(&recent, at(2, 0), LARGE);
+        assert!(!reads(&recent, at(2, 0), LARGE).1);
+        drop(large);
+        assert!(reads(&recent, at(2, 0), LARGE).1);
+    }
+}
