@@ -2,10 +2,10 @@
 
 use super::{
     Position,
-    event::{CHECKSUM, Event, Flaw, HEADER},
+    event::{CHECKSUM, Event, Flaw, GtidEvent, HEADER, UNLISTED, kind, offset},
     read::Reader,
 };
-use crate::env::File;
+use crate::{env::File, types::GtidSet};
 use std::io;
 
 /// How much of a file is read at once: many may read at the same time, each at a place of its own.
@@ -15,15 +15,49 @@ const CHUNK: usize = 64 << 10;
 pub(super) struct Block {
     start: Position,
     bytes: Vec<u8>,
+    /// Transactions are in it that no follower sees.
+    hides: bool,
+    /// Where in them the event begins with which the file ends, if it is here.
+    last: Option<usize>,
+}
+
+/// Whether a GTID event is that of a transaction that no follower sees.
+fn is_unlisted(event: &[u8]) -> bool {
+    let flags = event.get(offset::GTID_FLAGS);
+    flags.is_some_and(|flags| flags & UNLISTED != 0)
+}
+
+/// Events of the log that follow one another, each with its checksum.
+#[derive(Clone, Copy, Debug)]
+pub struct Events<'f>(&'f [u8]);
+
+impl<'f> Events<'f> {
+    /// All their bytes.
+    #[must_use]
+    pub fn bytes(self) -> &'f [u8] {
+        self.0
+    }
+}
+
+impl<'f> Iterator for Events<'f> {
+    type Item = &'f [u8];
+
+    fn next(&mut self) -> Option<&'f [u8]> {
+        let size = self
+            .0
+            .get(offset::SIZE..offset::SIZE + 4)?
+            .try_into()
+            .ok()?;
+        let (event, rest) = self.0.split_at_checked(u32::from_le_bytes(size) as usize)?;
+        self.0 = rest;
+        Some(event)
+    }
 }
 
 impl Block {
     /// None, at a place.
     pub(super) fn none(at: Position) -> Block {
-        Block {
-            start: at,
-            bytes: Vec::new(),
-        }
+        Block::of(at, Vec::new())
     }
 
     /// Reads the events at a place of a file, of which nothing is read from `end` on: so many as a
@@ -31,13 +65,28 @@ impl Block {
     pub(super) fn read(file: &File, start: Position, end: u64) -> io::Result<Result<Block, Flaw>> {
         let reader = Reader::new(file, start.offset, end).with_chunk(CHUNK);
         let bytes = reader.whole_events()?;
-        Ok(bytes.map(|bytes| Block { start, bytes }))
+        Ok(bytes.map(|bytes| Block::of(start, bytes)))
     }
 
-    /// One of these events.
-    #[cfg(test)]
+    /// One of these events, which were checked.
     pub(super) fn of(start: Position, bytes: Vec<u8>) -> Block {
-        Block { start, bytes }
+        let mut block = Block {
+            start,
+            bytes,
+            hides: false,
+            last: None,
+        };
+        let (mut at, mut hides, mut last) = (0, false, None);
+        for event in Events(&block.bytes) {
+            match event.get(offset::TYPE) {
+                Some(&kind::ROTATE | &kind::STOP) => last = Some(at),
+                Some(&kind::GTID) => hides |= is_unlisted(event),
+                _ => {}
+            }
+            at += event.len();
+        }
+        (block.hides, block.last) = (hides, last);
+        block
     }
 
     pub(super) fn start(&self) -> Position {
@@ -57,22 +106,53 @@ impl Block {
         size_of::<Block>() + self.bytes.capacity()
     }
 
-    /// The event at a place, and its bytes; `None`: the place is not in the block. An event must
-    /// begin there, if it is.
-    pub(super) fn event(&self, at: Position) -> Option<(Event<'_>, &[u8])> {
+    /// Whether the file ends with the event that ends at this place.
+    pub(super) fn ends_file(&self, at: Position) -> bool {
+        self.last.is_some() && at == self.end()
+    }
+
+    /// The event at a place; `None`: the place is not in the block. An event must begin there, if it
+    /// is.
+    pub(super) fn event(&self, at: Position) -> Option<Event<'_>> {
         let bytes = self.bytes_from(at)?;
         // It was checked when it was read.
         let event = Event::parse_header(bytes, at.offset).ok()?;
-        let whole = bytes.get(..event.size)?;
-        let body = whole.get(HEADER..event.size - CHECKSUM)?;
-        Some((Event { body, ..event }, whole))
+        let body = bytes.get(HEADER..event.size - CHECKSUM)?;
+        Some(Event { body, ..event })
+    }
+
+    /// The events from a place on that come before the first transaction without which somebody
+    /// follows, who does not see those that are hidden either. The event with which the file ends
+    /// is apart from others.
+    pub(super) fn events(&self, at: Position, without: &GtidSet) -> Events<'_> {
+        let mut bytes = self.bytes_from(at).unwrap_or_default();
+        let from = self.bytes.len() - bytes.len();
+        if let Some(before) = self.last.and_then(|last| last.checked_sub(from))
+            && before > 0
+        {
+            bytes = bytes.get(..before).unwrap_or_default();
+        }
+        if !self.hides && without.is_empty() {
+            return Events(bytes);
+        }
+        let mut length = 0;
+        for event in Events(bytes) {
+            let body = event.get(HEADER..event.len() - CHECKSUM);
+            let is_gtid = event.get(offset::TYPE) == Some(&kind::GTID);
+            let gtid = body.filter(|_| is_gtid).and_then(GtidEvent::decode);
+            if gtid.is_some_and(|gtid| gtid.is_passed(without)) {
+                break;
+            }
+            length += event.len();
+        }
+        Events(bytes.get(..length).unwrap_or_default())
     }
 
     /// Whether one of its events begins at a place.
     pub(super) fn begins_event(&self, at: Position) -> bool {
         let mut here = self.start;
         while here < at
-            && let Some((event, _)) = self.event(here)
+            && let Some(event) = self.event(here)
         {
             here.offset += event.size as u64;
         }

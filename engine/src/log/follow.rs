@@ -7,8 +7,8 @@
 
 use super::{
     FileInfo, Log, Position,
-    block::Block,
-    event::{self, GtidEvent, MAGIC, kind, offset},
+    block::{Block, Events},
+    event::{self, MAGIC, kind, offset},
     file_name,
     files::file_number,
     group::Publish,
@@ -66,11 +66,11 @@ pub enum Step<'f> {
     /// An event that is in no file or, in the file, otherwise: it says which file the next events
     /// are of, and where they begin; or it is the file's format description.
     Made(Vec<u8>),
-    /// An event, as it stands in the file, with its checksum.
-    Event {
-        /// The event.
-        event: &'f [u8],
-        /// For now there is no transaction behind it: it ends one.
+    /// Events, as they stand in the file, at least one.
+    Events {
+        /// The events.
+        events: Events<'f>,
+        /// For now there is no transaction behind them: the last one ends one.
         is_last: bool,
     },
     /// A transaction that it was not to see was passed over.
@@ -336,22 +336,22 @@ impl Follower {
             };
         }
         let here = self.here;
-        let (event, bytes) = self.block.event(here).ok_or(FollowError::NoEvent(here))?;
-        if event.kind == kind::GTID
-            && let Some(gtid) = GtidEvent::decode(event.body)
-            && (gtid.is_unlisted || self.without.contains(gtid.gtid))
+        let event = self.block.event(here).ok_or(FollowError::NoEvent(here))?;
+        if let Some(gtid) = event.gtid()
+            && gtid.is_passed(&self.without)
         {
             self.here.offset += gtid.length;
             return Ok(Step::Passed);
         }
-        self.here.offset += event.size as u64;
-        if matches!(event.kind, kind::ROTATE | kind::STOP) {
+        let events = self.block.events(here, &self.without);
+        self.here.offset += events.bytes().len() as u64;
+        if self.block.ends_file(self.here) {
             self.state = State::Leaving;
         }
         let behind = self.end.saturating_sub(self.here.offset);
         let is_last = behind == 0 || behind == self.rotate_length;
-        Ok(Step::Event {
-            event: bytes,
+        Ok(Step::Events {
+            events,
             is_last: is_last && matches!(self.state, State::Reading),
         })
     }

@@ -82,6 +82,7 @@ mod writer;
 
 pub use admin::canonical_name;
 pub use batch::{Batch, Origin};
+pub use block::Events;
 pub use change::{Change, Replayed, Xa, changes};
 pub use commit::{Log, LogStep, Ticket};
 pub use copy::{Copied, CopiedCommit, LogCopy};

@@ -6,7 +6,7 @@ use super::{
     coach::Rider,
 };
 use crate::semi_sync;
-use cohort_engine::log::{Position, Step};
+use cohort_engine::log::{Events, Position, Step};
 use cohort_sql::session::Dump;
 use std::{
     sync::Arc,
@@ -17,6 +17,8 @@ use std::{
 const CHUNK: usize = 64 << 10;
 /// So many of these are sent before something else is looked at.
 const CHUNKS: usize = 4;
+/// What is put before an event, in bytes: a packet's header, a zero, and the head for a semi-synchronous replica.
+const AROUND: usize = 7;
 
 /// A client that follows, and where it is.
 pub(super) struct Sending {
@@ -71,16 +73,19 @@ impl Sending {
         let mut chunks = 0;
         loop {
             let writer = &mut self.writer;
-            let mut tell = |event: &[u8], is_asked: bool| {
+            let mut tell_passed = || {
                 if let Some(passed) = self.passed.take() {
                     put_event(writer, answers.then_some(false), &passed);
                 }
-                put_event(writer, answers.then_some(is_asked), event);
             };
             match self.dump.step() {
-                Ok(Step::Made(event)) => tell(&event, false),
-                Ok(Step::Event { event, is_last }) => {
-                    tell(event, is_last);
+                Ok(Step::Made(event)) => {
+                    tell_passed();
+                    put_event(writer, answers.then_some(false), &event);
+                }
+                Ok(Step::Events { events, is_last }) => {
+                    tell_passed();
+                    put_events(writer, answers.then_some(is_last), events);
                     if answers {
                         let end = self.dump.follower.position();
                         self.owes = Some(end);
@@ -167,6 +172,18 @@ impl Rider for Sending {
 
     fn wait(&self, time: Duration) {
         self.dump.follower.wait(time);
+    }
+}
+
+/// Packets with events. A semi-synchronous replica is told with the last one whether it is to answer.
+fn put_events(writer: &mut Writer, asked: Option<bool>, mut events: Events<'_>) {
+    /// About as long are short events, in bytes.
+    const SHORT: usize = 64;
+    let bytes = events.bytes().len();
+    writer.buffer.reserve(bytes + bytes / SHORT * AROUND);
+    while let Some(event) = events.next() {
+        let is_asked = asked.map(|asked| asked && events.bytes().is_empty());
+        put_event(writer, is_asked, event);
     }
 }
 
