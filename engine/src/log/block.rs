@@ -2,7 +2,7 @@
 
 use super::{
     Position,
-    event::{CHECKSUM, Event, Flaw, GtidEvent, HEADER, UNLISTED, kind, offset},
+    event::{CHECKSUM, Event, Flaw, HEADER, kind},
     read::Reader,
 };
 use crate::{env::File, types::GtidSet};
@@ -21,12 +21,6 @@ pub(super) struct Block {
     last: Option<usize>,
 }
 
-/// Whether a GTID event is that of a transaction that no follower sees.
-fn is_unlisted(event: &[u8]) -> bool {
-    let flags = event.get(offset::GTID_FLAGS);
-    flags.is_some_and(|flags| flags & UNLISTED != 0)
-}
-
 /// Events of the log that follow one another, each with its checksum.
 #[derive(Clone, Copy, Debug)]
 pub struct Events<'f>(&'f [u8]);
@@ -43,15 +37,20 @@ impl<'f> Iterator for Events<'f> {
     type Item = &'f [u8];
 
     fn next(&mut self) -> Option<&'f [u8]> {
-        let size = self
-            .0
-            .get(offset::SIZE..offset::SIZE + 4)?
-            .try_into()
-            .ok()?;
-        let (event, rest) = self.0.split_at_checked(u32::from_le_bytes(size) as usize)?;
+        let (event, rest) = Event::split_first(self.0)?;
+        let bytes = self.0.get(..event.size);
         self.0 = rest;
-        Some(event)
+        bytes
     }
+}
+
+/// The same, taken apart.
+fn parsed(mut events: &[u8]) -> impl Iterator<Item = Event<'_>> {
+    std::iter::from_fn(move || {
+        let (event, rest) = Event::split_first(events)?;
+        events = rest;
+        Some(event)
+    })
 }
 
 impl Block {
@@ -70,23 +69,20 @@ impl Block {
 
     /// One of these events, which were checked.
     pub(super) fn of(start: Position, bytes: Vec<u8>) -> Block {
-        let mut block = Block {
+        let (mut at, mut hides, mut last) = (0, false, None);
+        for event in parsed(&bytes) {
+            if matches!(event.kind, kind::ROTATE | kind::STOP) {
+                last = Some(at);
+            }
+            hides |= event.gtid().is_some_and(|gtid| gtid.is_unlisted);
+            at += event.size;
+        }
+        Block {
             start,
             bytes,
-            hides: false,
-            last: None,
-        };
-        let (mut at, mut hides, mut last) = (0, false, None);
-        for event in Events(&block.bytes) {
-            match event.get(offset::TYPE) {
-                Some(&kind::ROTATE | &kind::STOP) => last = Some(at),
-                Some(&kind::GTID) => hides |= is_unlisted(event),
-                _ => {}
-            }
-            at += event.len();
+            hides,
+            last,
         }
-        (block.hides, block.last) = (hides, last);
-        block
     }
 
     pub(super) fn start(&self) -> Position {
@@ -135,17 +131,9 @@ impl Block {
         if !self.hides && without.is_empty() {
             return Events(bytes);
         }
-        let mut length = 0;
-        for event in Events(bytes) {
-            let body = event.get(HEADER..event.len() - CHECKSUM);
-            let is_gtid = event.get(offset::TYPE) == Some(&kind::GTID);
-            let gtid = body.filter(|_| is_gtid).and_then(GtidEvent::decode);
-            if gtid.is_some_and(|gtid| gtid.is_passed(without)) {
-                break;
-            }
-            length += event.len();
-        }
-        Events(bytes.get(..length).unwrap_or_default())
+        let is_seen = |event: &Event<'_>| !event.gtid().is_some_and(|gtid| gtid.is_passed(without));
+        let length = parsed(bytes).take_while(is_seen).map(|event| event.size);
+        Events(bytes.get(..length.sum()).unwrap_or_default())
     }
 
     /// Whether one of its events begins at a place.

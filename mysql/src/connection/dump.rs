@@ -2,10 +2,11 @@
 //! COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
 //!
 //! The thread is the replica's as long as it follows, and holds no slot: there are few of them, and
-//! each waits for the log most of the time. Those who keep up ride together then (see `coach`). What a replica does not take in net_write_timeout ends
-//! it; meanwhile nothing is collected for it but what is in the writer. A semi-synchronous replica is
-//! asked whenever it has been sent all there is, and gets more when it has answered: commits that
-//! come meanwhile are the next group, for all of which it is asked once.
+//! each waits for the log most of the time. Those who keep up ride together then (see `coach`). What a
+//! replica does not take in net_write_timeout ends it; meanwhile nothing is collected for it but what is
+//! in the writer. A semi-synchronous replica is asked whenever it has been sent all there is, and gets
+//! more when it has answered: commits that come meanwhile are the next group, for all of which it is
+//! asked once.
 
 mod coach;
 mod sending;

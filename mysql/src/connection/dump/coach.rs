@@ -167,6 +167,8 @@ fn drive<R: Rider>(coach: &Coach<R>, seat: &Arc<Seat<R>>, until: Instant) {
                 other.tell(|told| told.is_out = true);
             }
         }
+        // Who goes meanwhile is to be gone.
+        others.clear();
         let left = until.saturating_duration_since(Instant::now());
         if !rides_on || left.is_zero() {
             return;
