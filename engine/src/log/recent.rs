@@ -25,9 +25,9 @@ use std::{
     sync::{Arc, Weak},
 };
 
-/// So much is kept, in bytes: what the busiest log that was measured (15 MB a second) writes in half a second.
-/// Followers who share one processor are a tenth of that apart, and who is not that near to the end
-/// reads pieces that are large enough to be read alone.
+/// So much is kept, in bytes: what the busiest log that was measured (15 MB a second) writes in half
+/// a second. Those who keep up were never so far apart, and who is farther behind reads whole chunks,
+/// which cost little for each event.
 const SIZE: usize = 8 << 20;
 /// A block that is larger takes too much of that, in bytes.
 const LARGE: usize = SIZE / 8;

@@ -223,7 +223,8 @@ mod tests {
         }
     }
 
-    /// Who stops before each multiple of a number, and before the last one, and has to go on by itself then.
+    /// Who stops before each multiple of a number, and before the last one, and has to go on by
+    /// itself then.
     struct Reader<'l> {
         log: &'l Log,
         place: usize,

@@ -17,7 +17,8 @@ use std::{
 const CHUNK: usize = 64 << 10;
 /// So many of these are sent before something else is looked at.
 const CHUNKS: usize = 4;
-/// What is put before an event, in bytes: a packet's header, a zero, and the head for a semi-synchronous replica.
+/// What is put before an event, in bytes: a packet's header, a zero, and the head for a
+/// semi-synchronous replica.
 const AROUND: usize = 7;
 
 /// A client that follows, and where it is.
@@ -175,7 +176,8 @@ impl Rider for Sending {
     }
 }
 
-/// Packets with events. A semi-synchronous replica is told with the last one whether it is to answer.
+/// Packets with events. A semi-synchronous replica is told with the last one whether it is to
+/// answer.
 fn put_events(writer: &mut Writer, asked: Option<bool>, mut events: Events<'_>) {
     /// About as long are short events, in bytes.
     const SHORT: usize = 64;
