@@ -392,6 +392,12 @@ impl Writer {
         self.packer = Some(Packer::new(compression, numbers));
     }
 
+    /// Whether it compresses what it sends.
+    #[must_use]
+    pub fn compresses(&self) -> bool {
+        self.packer.is_some()
+    }
+
     /// Begins a packet; its payload is what is pushed to `buffer` until `end`.
     pub fn begin(&mut self) {
         self.open = self.buffer.len();

@@ -9,7 +9,7 @@ use cohort_engine::{
 use cohort_mysql::{
     Peer,
     auth::Verified,
-    connection::{Connection, Next, Shared},
+    connection::{Coaches, Connection, Next, Shared},
     constants::capability,
     rsa::Key,
     stream::Stream,
@@ -63,6 +63,7 @@ impl Server {
             verified: Verified::default(),
             key: Key::default(),
             tls: Arc::new(tls_of_its_own()),
+            coaches: Coaches::default(),
         };
         Server {
             shared: Arc::new(shared),

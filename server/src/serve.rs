@@ -14,7 +14,12 @@ use cohort_engine::{
     txn::{Engine, EngineOptions},
     types::Value,
 };
-use cohort_mysql::{auth::Verified, connection::Shared, rsa::Key, tls::Tls};
+use cohort_mysql::{
+    auth::Verified,
+    connection::{Coaches, Shared},
+    rsa::Key,
+    tls::Tls,
+};
 use cohort_process::{Notice, limits, notice, service};
 use cohort_scheduler::{Rules, Scheduler, waits::Waits};
 use cohort_sql::{
@@ -389,6 +394,7 @@ pub(crate) fn connections(
         verified: Verified::default(),
         key: Key::default(),
         tls,
+        coaches: Coaches::default(),
     };
     let connections =
         Connections::new(shared, scheduler, logins, max).map_err(|e| format!("epoll: {e}"))?;

@@ -2,12 +2,13 @@
 //! replicas and whoever else wants to know of changes, and then waited for.
 //!
 //! A follower sees what [`Log::end`] counts: with sync_binlog=1 what is durable, and nothing else.
-//! It reads files of its own, and is counted while it waits, so that a log that nobody follows
-//! wakes nobody.
+//! It reads blocks of whole events, which it shares with others who are near the end (see `recent`),
+//! and is counted while it waits, so that a log that nobody follows wakes nobody.
 
 use super::{
     FileInfo, Log, Position,
-    event::{self, GtidEvent, MAGIC, kind, offset},
+    block::{Block, Events},
+    event::{self, MAGIC, kind, offset},
     file_name,
     files::file_number,
     group::Publish,
@@ -26,8 +27,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much of a file is read at once: many may follow at the same time.
-const CHUNK: usize = 64 << 10;
+/// A format description is not larger, in bytes.
+const DESCRIPTION: usize = 512;
 /// A file that the log has left gets its last event a moment later: so long it is waited for.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -65,11 +66,11 @@ pub enum Step<'f> {
     /// An event that is in no file or, in the file, otherwise: it says which file the next events
     /// are of, and where they begin; or it is the file's format description.
     Made(Vec<u8>),
-    /// An event, as it stands in the file, with its checksum.
-    Event {
-        /// The event.
-        event: &'f [u8],
-        /// For now there is no transaction behind it: it ends one.
+    /// Events, as they stand in the file, at least one.
+    Events {
+        /// The events.
+        events: Events<'f>,
+        /// For now there is no transaction behind them: the last one ends one.
         is_last: bool,
     },
     /// A transaction that it was not to see was passed over.
@@ -81,8 +82,15 @@ pub enum Step<'f> {
 /// A place in the log that moves on.
 pub struct Follower {
     shared: Arc<Shared>,
-    number: u64,
-    reader: Reader<File>,
+    /// Where it is, in this file.
+    here: Position,
+    file: File,
+    /// The end of the file, or of what is written of it, when it was last looked at.
+    end: u64,
+    /// The events that it is in, perhaps. It lets go of them before it waits.
+    block: Arc<Block>,
+    /// How long the last event of this file is, if the log goes on in another one.
+    rotate_length: u64,
     without: GtidSet,
     /// See `Log::follow`.
     sums: bool,
@@ -137,10 +145,19 @@ impl Log {
             Start::Without(commits) => (self.file_without(&files, &commits)?, FIRST, commits),
         };
         let shared = Arc::clone(&self.shared);
+        let here = Position {
+            file: file.number,
+            offset: FIRST,
+        };
+        let file = open(&shared, here.file)?;
+        shared.recent.come();
         Ok(Follower {
-            reader: open(&shared, file.number)?,
-            number: file.number,
             shared,
+            here,
+            file,
+            end: FIRST,
+            block: Arc::new(Block::none(here)),
+            rotate_length: rotate_length(here.file),
             without,
             sums,
             state: State::Entering(position),
@@ -240,16 +257,20 @@ impl Log {
 }
 
 /// Opens a file, which is followed from now on.
-fn open(shared: &Shared, number: u64) -> Result<Reader<File>, FollowError> {
+fn open(shared: &Shared, number: u64) -> Result<File, FollowError> {
     if !shared.files.follow(number) {
         return Err(FollowError::NoFile);
     }
     let file = shared.keeper.directory().open(number, Mode::Existing);
-    let reader = file.map(|file| Reader::new(file, FIRST, FIRST).with_chunk(CHUNK));
-    reader.map_err(|error| {
+    file.map_err(|error| {
         shared.files.cease(number);
         failed(number, &error)
     })
+}
+
+/// The length of a file's last event, if the log has left it. No transaction is as short.
+fn rotate_length(number: u64) -> u64 {
+    event::rotate(&file_name(number + 1)).len() as u64
 }
 
 fn failed(number: u64, error: &io::Error) -> FollowError {
@@ -260,10 +281,7 @@ impl Follower {
     /// Where it is.
     #[must_use]
     pub fn position(&self) -> Position {
-        Position {
-            file: self.number,
-            offset: self.reader.position(),
-        }
+        self.here
     }
 
     /// It says what it has, by [`Follower::has`]: commits may wait for that.
@@ -291,16 +309,16 @@ impl Follower {
     pub fn step(&mut self) -> Result<Step<'_>, FollowError> {
         match self.state {
             State::Entering(position) => {
-                let told = event::artificial_rotate(&file_name(self.number), position);
+                let told = event::artificial_rotate(&file_name(self.here.file), position);
                 self.state = State::Describing(position);
                 return Ok(Step::Made(self.made(told, 0)));
             }
             State::Describing(position) => {
                 let described = self.description(position)?;
-                self.reader.seek(match position {
+                self.here.offset = match position {
                     FIRST => FIRST + described.len() as u64,
                     position => position,
-                });
+                };
                 self.state = State::Reading;
                 self.sums = true;
                 return Ok(Step::Made(described));
@@ -311,58 +329,45 @@ impl Follower {
             }
             State::Reading => {}
         }
-        if !self.has_more()? {
-            return Ok(match self.state {
-                State::Leaving => self.step()?,
-                _ => Step::End,
-            });
+        if self.here.offset >= self.block.end().offset && !self.next_block()? {
+            return match self.state {
+                State::Leaving => self.step(),
+                _ => Ok(Step::End),
+            };
         }
-        let position = self.position();
-        let number = self.number;
-        let event = self
-            .reader
-            .event()
-            .map_err(|error| failed(number, &error))?;
-        let event = event.map_err(|_| FollowError::NoEvent(position))?;
-        let (kind, size) = (event.kind, event.size);
-        if kind == kind::GTID
-            && let Some(gtid) = GtidEvent::decode(event.body)
-            && (gtid.is_unlisted || self.without.contains(gtid.gtid))
+        let here = self.here;
+        let event = self.block.event(here).ok_or(FollowError::NoEvent(here))?;
+        if let Some(gtid) = event.gtid()
+            && gtid.is_passed(&self.without)
         {
-            self.reader.seek(position.offset + gtid.length);
+            self.here.offset += gtid.length;
             return Ok(Step::Passed);
         }
-        if matches!(kind, kind::ROTATE | kind::STOP) {
+        let events = self.block.events(here, &self.without);
+        self.here.offset += events.bytes().len() as u64;
+        if self.block.ends_file(self.here) {
             self.state = State::Leaving;
         }
-        let behind = self.reader.end() - self.reader.position();
-        let is_last = behind == size as u64 || behind == size as u64 + self.rotate_length();
-        Ok(Step::Event {
-            event: self.reader.take(size),
+        let behind = self.end.saturating_sub(self.here.offset);
+        let is_last = behind == 0 || behind == self.rotate_length;
+        Ok(Step::Events {
+            events,
             is_last: is_last && matches!(self.state, State::Reading),
         })
-    }
-
-    /// The length of a file's last event, if the log has left it. No transaction is as short.
-    fn rotate_length(&self) -> u64 {
-        event::rotate(&file_name(self.number + 1)).len() as u64
     }
 
     /// The format description of the file, for who reads on at a position: the file is not told to
     /// be in use, and in the middle of one nobody has just started.
     fn description(&mut self, position: u64) -> Result<Vec<u8>, FollowError> {
-        self.has_more()?;
-        let here = self.position();
-        let number = self.number;
-        let event = self
-            .reader
-            .event()
-            .map_err(|error| failed(number, &error))?;
+        self.find_end()?;
+        let number = self.here.file;
+        let mut reader = Reader::new(&self.file, FIRST, self.end).with_chunk(DESCRIPTION);
+        let event = reader.event().map_err(|error| failed(number, &error))?;
         let size = match event {
             Ok(event) if event.kind == kind::FORMAT_DESCRIPTION => event.size,
-            _ => return Err(FollowError::NoEvent(here)),
+            _ => return Err(FollowError::NoEvent(self.here)),
         };
-        let mut described = self.reader.take(size).to_vec();
+        let mut described = reader.take(size).to_vec();
         let end = if position == FIRST {
             FIRST + size as u64
         } else {
@@ -374,24 +379,35 @@ impl Follower {
         Ok(described)
     }
 
-    /// Whether an event is there to be read. If the file is over, it is left.
-    fn has_more(&mut self) -> Result<bool, FollowError> {
-        if self.reader.position() < self.reader.end() {
-            return Ok(true);
+    /// Goes on in the next block, if there is more in the file.
+    fn next_block(&mut self) -> Result<bool, FollowError> {
+        if self.here.offset >= self.end && !self.find_end()? {
+            return Ok(false);
         }
+        let (here, end, file) = (self.here, self.end, &self.file);
+        self.block = self.shared.recent.block(here, || {
+            let block = Block::read(file, here, end).map_err(|error| failed(here.file, &error))?;
+            block.map_err(|_| FollowError::NoEvent(here))
+        })?;
+        self.end = end.max(self.block.end().offset);
+        Ok(true)
+    }
+
+    /// Looks where the file ends now; whether there is more in it.
+    fn find_end(&mut self) -> Result<bool, FollowError> {
         let end = self.shared.reached.lock().end;
-        let is_over = end.file != self.number;
+        let is_over = end.file != self.here.file;
         let end = match is_over {
-            true => self.shared.files.size(self.number),
+            true => self.shared.files.size(self.here.file),
             false => Some(end.offset),
         };
         // It is followed, and so it is not purged.
-        let end = end.ok_or(FollowError::NoFile)?;
-        self.reader.set_end(end);
-        if self.reader.position() < end {
+        self.end = end.ok_or(FollowError::NoFile)?;
+        if self.here.offset < self.end {
             self.over_since = None;
             return Ok(true);
         }
+        self.block = Arc::new(Block::none(self.here));
         if is_over {
             // Its last event is about to be written, or cannot be.
             let since = *self.over_since.get_or_insert_with(Instant::now);
@@ -403,14 +419,32 @@ impl Follower {
     }
 
     fn enter_next(&mut self) -> Result<(), FollowError> {
-        let next = self.number + 1;
+        let next = Position {
+            file: self.here.file + 1,
+            offset: FIRST,
+        };
         // A server that was shut down, and started again, always goes on in another file.
-        self.reader = open(&self.shared, next)?;
-        self.shared.files.cease(self.number);
-        self.number = next;
+        self.file = open(&self.shared, next.file)?;
+        self.shared.files.cease(self.here.file);
+        self.here = next;
+        self.end = FIRST;
+        self.block = Arc::new(Block::none(next));
+        self.rotate_length = rotate_length(next.file);
         self.state = State::Entering(FIRST);
         self.over_since = None;
         Ok(())
+    }
+
+    /// Whether it has all there is, and is in the file in which the log goes on.
+    #[must_use]
+    pub fn has_all(&self) -> bool {
+        self.shared.reached.lock().end == self.here
+    }
+
+    /// Whether it has the whole file but for its last event, for which it waits.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.over_since.is_some()
     }
 
     /// Waits until there may be more, but not for longer.
@@ -450,7 +484,8 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        self.shared.files.cease(self.number);
+        self.shared.files.cease(self.here.file);
+        self.shared.recent.go();
         if let Some(number) = self.answers {
             self.shared.semi_sync.replica_goes(number);
             self.shared.publish();

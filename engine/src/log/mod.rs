@@ -52,6 +52,7 @@
 
 mod admin;
 mod batch;
+mod block;
 mod change;
 mod commit;
 mod copy;
@@ -67,6 +68,7 @@ mod offline;
 mod options;
 mod read;
 mod reading;
+mod recent;
 mod recover;
 mod replay;
 mod seal;
@@ -80,6 +82,7 @@ mod writer;
 
 pub use admin::canonical_name;
 pub use batch::{Batch, Origin};
+pub use block::Events;
 pub use change::{Change, Replayed, Xa, changes};
 pub use commit::{Log, LogStep, Ticket};
 pub use copy::{Copied, CopiedCommit, LogCopy};

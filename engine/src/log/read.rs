@@ -45,26 +45,6 @@ impl<F: Borrow<File>> Reader<F> {
         Reader { chunk, ..self }
     }
 
-    /// What it does not read is from here on now.
-    pub(super) fn set_end(&mut self, end: u64) {
-        self.end = end;
-    }
-
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// Goes to another place.
-    pub(super) fn seek(&mut self, position: u64) {
-        let here = self.buffer_at..=self.buffer_at + self.buffer.len() as u64;
-        if here.contains(&position) {
-            self.at = (position - self.buffer_at) as usize;
-        } else {
-            self.buffer.clear();
-            (self.buffer_at, self.at) = (position, 0);
-        }
-    }
-
     pub(super) fn position(&self) -> u64 {
         self.buffer_at + self.at as u64
     }
@@ -115,6 +95,25 @@ impl<F: Borrow<File>> Reader<F> {
             Err(flaw) => return Ok(Err(flaw)),
         };
         Ok(Event::parse(self.bytes(size)?, position))
+    }
+
+    /// The bytes of the events from here on that are read at once: at least one.
+    pub(super) fn whole_events(mut self) -> io::Result<Result<Vec<u8>, Flaw>> {
+        let mut size = match self.event()? {
+            Ok(event) => event.size,
+            Err(flaw) => return Ok(Err(flaw)),
+        };
+        loop {
+            self.skip(size);
+            let bytes = self.buffer.get(self.at..).unwrap_or_default();
+            // What is not whole yet, or damaged, is for whoever comes to it.
+            match Event::parse(bytes, self.position()) {
+                Ok(event) => size = event.size,
+                Err(_) => break,
+            }
+        }
+        self.buffer.truncate(self.at);
+        Ok(Ok(self.buffer))
     }
 }
 

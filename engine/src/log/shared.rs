@@ -6,6 +6,7 @@ use super::{
     files::{Directory, Files},
     group::{InFlight, Open, Publish},
     keeper::Keeper,
+    recent::Recent,
     semi_sync::SemiSync,
     tell,
 };
@@ -99,6 +100,8 @@ pub(super) struct Shared {
     pub(super) progress: Condvar,
     /// How many wait for the next group.
     pub(super) waiting: AtomicU32,
+    /// What followers share.
+    pub(super) recent: Recent,
     pub(super) semi_sync: SemiSync,
     pub(super) files: Files,
     pub(super) keeper: Keeper,
@@ -151,6 +154,7 @@ impl Shared {
             }),
             progress: Condvar::new(),
             waiting: AtomicU32::new(0),
+            recent: Recent::default(),
             semi_sync: SemiSync::new(),
             files,
             keeper: Keeper::new(directory, start.file, options.server_id, ahead, expire),

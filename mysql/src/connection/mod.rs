@@ -26,6 +26,7 @@ use cohort_engine::{
 };
 use cohort_scheduler::{Class, Tickets};
 use cohort_sql::{Done, Output, SqlError};
+pub use dump::Coaches;
 use late::Late;
 use login::{Login, Progress};
 use rustc_hash::FxHashMap;
@@ -54,6 +55,8 @@ pub struct Shared<B> {
     pub key: Key,
     /// The TLS that clients are offered.
     pub tls: Arc<Tls>,
+    /// Who follows the log.
+    pub coaches: Coaches,
 }
 
 /// Why a connection ends.

@@ -3,7 +3,7 @@
 use super::{
     Account, Arrival, Backend, Handler, Peer,
     auth::Verified,
-    connection::{Connection, Next, Shared},
+    connection::{Coaches, Connection, Next, Shared},
     constants::{capability, command},
     packet::{Cursor, PIECE, ReadError, Reader, Writer, put_string},
     rsa::Key,
@@ -315,6 +315,7 @@ impl Client {
             verified: Verified::default(),
             key: Key::default(),
             tls,
+            coaches: Coaches::default(),
         };
         let serving = move || {
             let peer = Peer {

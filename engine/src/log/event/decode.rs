@@ -1,7 +1,10 @@
 //! Reading events. The bytes may be anything: damage is an answer, never a panic.
 
 use super::{CHECKSUM, Cursor, HEADER, IN_USE, ORIGINAL_FOLLOWS, RowsKind, SIZE_MAX, kind, offset};
-use crate::{Seq, types::Gtid};
+use crate::{
+    Seq,
+    types::{Gtid, GtidSet},
+};
 
 /// A whole event with a right checksum.
 #[derive(Clone, Copy)]
@@ -49,6 +52,11 @@ impl<'a> Event<'a> {
         let (whole, rest) = bytes.split_at_checked(event.size)?;
         let body = whole.get(HEADER..event.size - CHECKSUM)?;
         Some((Event { body, ..event }, rest))
+    }
+
+    /// What it says, if it begins a transaction.
+    pub(in crate::log) fn gtid(&self) -> Option<GtidEvent> {
+        (self.kind == kind::GTID).then(|| GtidEvent::decode(self.body))?
     }
 
     /// As `parse`, but the body is neither there nor checked: for what was checked before.
@@ -134,6 +142,11 @@ impl GtidEvent {
             committed_micros: committed & !ORIGINAL_FOLLOWS,
             length: cursor.lenenc()?,
         })
+    }
+
+    /// Whether a follower does not see the transaction, who follows without these.
+    pub(in crate::log) fn is_passed(&self, without: &GtidSet) -> bool {
+        self.is_unlisted || without.contains(self.gtid)
     }
 
     /// The commit's number in a file behind the commit `after`.

@@ -48,7 +48,10 @@ fn seen_without(log: &Log, set: GtidSet) -> usize {
     let mut ends = 0;
     while ends < 20 {
         match follower.step().unwrap() {
-            Step::Event { event, .. } if event[4] == super::super::event::kind::GTID => seen += 1,
+            Step::Events { events, .. } => {
+                let begins = |event: &&[u8]| event[4] == super::super::event::kind::GTID;
+                seen += events.filter(begins).count();
+            }
             Step::End => {
                 ends += 1;
                 follower.wait(std::time::Duration::from_millis(1));

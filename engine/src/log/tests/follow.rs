@@ -4,7 +4,7 @@
 use super::*;
 use crate::log::{
     FollowError, Follower, Start, Step,
-    event::{Event, GtidEvent, MAGIC, kind},
+    event::{Event, MAGIC, kind},
     file_name,
 };
 use crate::types::GtidSet;
@@ -25,28 +25,32 @@ pub(super) struct Seen {
 /// Goes on to the end.
 pub(super) fn read(follower: &mut Follower, seen: &mut Seen) -> Result<(), FollowError> {
     loop {
-        let at = follower.position().offset;
-        let bytes = match follower.step()? {
-            Step::Made(event) => event,
-            Step::Event { event, .. } => {
-                assert!(Event::parse(event, at).is_ok(), "at {at}");
-                event.to_vec()
-            }
+        let mut at = follower.position().offset;
+        let (events, is_made): (Vec<Vec<u8>>, _) = match follower.step()? {
+            Step::Made(event) => (vec![event], true),
+            Step::Events { events, .. } => (events.map(<[u8]>::to_vec).collect(), false),
             Step::Passed => {
                 seen.passed += 1;
                 continue;
             }
             Step::End => return Ok(()),
         };
+        assert!(!events.is_empty());
         let name = file_name(follower.position().file);
-        seen.events.push((name, bytes[4]));
-        if bytes[4] == kind::GTID {
+        for bytes in events {
+            seen.events.push((name.clone(), bytes[4]));
+            if is_made {
+                continue;
+            }
             let Ok(event) = Event::parse(&bytes, at) else {
                 panic!("no whole event at {at}");
             };
-            let gtid = GtidEvent::decode(event.body).expect("a GTID");
-            seen.commits.push(gtid.gtid.number);
+            at += event.size as u64;
+            if let Some(gtid) = event.gtid() {
+                seen.commits.push(gtid.gtid.number);
+            }
         }
+        assert!(is_made || at == follower.position().offset);
     }
 }
 

@@ -5,6 +5,7 @@ mod damage;
 mod elsewhere;
 mod files;
 mod follow;
+mod followers;
 mod format;
 mod semi_sync;
 mod together;

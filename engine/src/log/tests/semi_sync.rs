@@ -140,8 +140,9 @@ fn what_is_visible_is_on_enough_replicas() {
                 while !over.load(SeqCst) {
                     rounds += 1;
                     let is_last = match follower.step().unwrap() {
-                        Step::Event { event, is_last } => {
-                            commits += u64::from(event[4] == crate::log::event::kind::GTID);
+                        Step::Events { events, is_last } => {
+                            let begins = |event: &&[u8]| event[4] == crate::log::event::kind::GTID;
+                            commits += events.filter(begins).count() as u64;
                             is_last
                         }
                         Step::End => {

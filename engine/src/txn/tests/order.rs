@@ -23,9 +23,11 @@ fn clocks(engine: &Engine) -> Vec<(u64, u64, bool)> {
     let mut clocks = Vec::new();
     loop {
         match follower.step().unwrap() {
-            // A GTID event.
-            LogRead::Event { event, .. } if event[4] == 33 => {
-                clocks.push((number(event, 45), number(event, 53), event[19] & 0x80 != 0));
+            LogRead::Events { events, .. } => {
+                // GTID events.
+                for event in events.filter(|event| event[4] == 33) {
+                    clocks.push((number(event, 45), number(event, 53), event[19] & 0x80 != 0));
+                }
             }
             LogRead::End => return clocks,
             _ => {}

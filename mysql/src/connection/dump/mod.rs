@@ -2,22 +2,28 @@
 //! COM_BINLOG_DUMP and COM_BINLOG_DUMP_GTID.
 //!
 //! The thread is the replica's as long as it follows, and holds no slot: there are few of them, and
-//! each waits for the log most of the time. What a replica does not take in net_write_timeout ends
-//! it; meanwhile nothing is collected for it but what is in the writer. A semi-synchronous replica is
-//! asked whenever it has been sent all there is, and gets more when it has answered: commits that
-//! come meanwhile are the next group, for all of which it is asked once.
+//! each waits for the log most of the time. Those who keep up ride together then (see `coach`). What a
+//! replica does not take in net_write_timeout ends it; meanwhile nothing is collected for it but what is
+//! in the writer. A semi-synchronous replica is asked whenever it has been sent all there is, and gets
+//! more when it has answered: commits that come meanwhile are the next group, for all of which it is
+//! asked once.
+
+mod coach;
+mod sending;
 
 use super::{Backend, Commands, Connection, Cursor, End, Handler, SqlError, command, reply};
 use crate::{packet::ReadError, semi_sync};
+use coach::{Rider, Seat};
 use cohort_engine::{
-    log::{Position, Step},
+    log::Position,
     types::{GtidSet, GtidSetFlaw},
 };
-use cohort_sql::{
-    Done,
-    session::{Dump, DumpStart},
+use cohort_sql::{Done, session::DumpStart};
+use sending::{Pause, Sending};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
 };
-use std::time::{Duration, Instant};
 
 /// A request's flags.
 mod flag {
@@ -27,10 +33,12 @@ mod flag {
     pub const HEARTBEAT_V2: u16 = 2;
 }
 
-/// So much is collected before it is sent.
-const CHUNK: usize = 64 << 10;
 /// How often it is looked whether the client has gone, or is to go.
 const ROUND: Duration = Duration::from_millis(250);
+
+/// Where those ride together who follow the log and have all there is.
+#[derive(Default)]
+pub struct Coaches(coach::Coaches<Sending>);
 
 /// What a client wants of the log.
 struct Request {
@@ -64,7 +72,7 @@ impl<B: Backend> Connection<B> {
         let begun = commands
             .session
             .begin_dump(request.start, request.server_id);
-        let mut dump = match begun {
+        let dump = match begun {
             Ok(dump) => dump,
             Err(error) => {
                 self.error(&error);
@@ -73,115 +81,82 @@ impl<B: Backend> Connection<B> {
         };
         self.shared.backend.release_slot();
         commands.limit_writes(&self.stream)?;
+        let writer = std::mem::take(&mut self.wire.writer);
+        let second_version = request.flags & flag::HEARTBEAT_V2 != 0;
+        let sending = Sending::new(dump, writer, &self.stream, second_version);
+        let seat = Seat::new(sending);
         // As in MySQL it is the last that happens on the connection.
-        let followed = self.follow(commands, &mut dump, request.flags);
+        let followed = self.follow(commands, &seat, request.flags);
         commands.session.end_dump();
-        followed?;
+        self.wire.writer = std::mem::take(&mut seat.rider.lock().writer);
+        if let Some(error) = followed? {
+            self.error(&error);
+        } else {
+            let done = Done::default();
+            reply::put_end_of_rows(&mut self.wire.writer, self.dialect, &done);
+        }
         self.wire.writer.flush(&mut &*self.stream)?;
         Err(End::Quiet)
     }
 
+    /// Ends when the client has gone; with an error; or, for a client that does not want to wait,
+    /// when there are no more events.
     fn follow(
         &mut self,
         commands: &mut Commands<B::Session>,
-        dump: &mut Dump,
+        seat: &Arc<Seat<Sending>>,
         flags: u16,
-    ) -> Result<(), End> {
-        let second_version = flags & flag::HEARTBEAT_V2 != 0;
-        let mut sent = Instant::now();
-        // Where it is, if transactions were passed over that it has: they show it nothing.
-        let mut passed = None;
-        // The end of what it was sent and not asked for yet; and up to where it is known to have all.
-        let (mut owes, mut has) = (None, None);
+    ) -> Result<Option<SqlError>, End> {
+        // Up to where it is known to have all.
+        let mut has = None;
         loop {
-            let writer = &mut self.wire.writer;
-            let answers = dump.answers;
-            let mut tell = |event: &[u8], is_asked: bool, passed: &mut Option<Vec<u8>>| {
-                if let Some(passed) = passed.take() {
-                    put_event(writer, answers.then_some(false), &passed);
-                }
-                put_event(writer, answers.then_some(is_asked), event);
-            };
-            let is_over = match dump.step() {
-                Ok(Step::Made(event)) => {
-                    tell(&event, false, &mut passed);
-                    false
-                }
-                Ok(Step::Event { event, is_last }) => {
-                    tell(event, is_last, &mut passed);
-                    let end = dump.follower.position();
-                    owes = Some(end);
-                    if answers && is_last {
-                        self.wait_for_answer(commands, dump, end)?;
-                        (owes, has, sent) = (None, Some(end), Instant::now());
-                    }
-                    false
-                }
-                Ok(Step::Passed) => {
-                    passed = Some(dump.follower.heartbeat(second_version));
-                    false
-                }
-                Ok(Step::End) => true,
-                Err(error) => {
-                    self.error(&error);
-                    return Ok(());
-                }
-            };
-            if !is_over {
-                if self.wire.writer.buffer.len() >= CHUNK {
-                    self.wire.writer.flush(&mut &*self.stream)?;
-                    // A large event is not kept in mind.
-                    self.wire.writer.buffer.shrink_to(2 * CHUNK);
-                    sent = Instant::now();
+            let mut sending = seat.rider.lock();
+            match sending.send()? {
+                Pause::End => {}
+                Pause::More => {
                     self.check_following(commands)?;
+                    continue;
                 }
-                continue;
+                Pause::Full => {
+                    sending.flush_all()?;
+                    self.check_following(commands)?;
+                    continue;
+                }
+                Pause::Asked(end) => {
+                    self.wait_for_answer(commands, &mut sending, end)?;
+                    has = Some(sending.dump.follower.position());
+                    continue;
+                }
+                Pause::Failed(error) => return Ok(Some(error)),
             }
-            let here = Some(dump.follower.position());
-            if answers && let Some(end) = owes.take() {
-                // The last that it was sent is not the last of the log, and the rest was passed over.
-                let sign = passed.take();
-                let sign = sign.unwrap_or_else(|| dump.follower.heartbeat(second_version));
-                put_event(&mut self.wire.writer, Some(true), &sign);
-                self.wait_for_answer(commands, dump, end)?;
-                (has, sent) = (here, Instant::now());
-            }
-            if let Some(passed) = passed.take() {
-                self.put_event(dump, &passed);
-            }
+            let answers = sending.dump.answers;
+            let here = Some(sending.dump.follower.position());
             if answers && has != here {
                 // It has what it was not sent.
-                dump.follower.has(dump.follower.position());
+                sending.dump.follower.has(sending.dump.follower.position());
                 has = here;
             }
-            if !self.wire.writer.buffer.is_empty() {
-                self.wire.writer.flush(&mut &*self.stream)?;
-                sent = Instant::now();
-            }
             if flags & flag::NON_BLOCKING != 0 {
-                let done = Done::default();
-                reply::put_end_of_rows(&mut self.wire.writer, self.dialect, &done);
-                return Ok(());
+                return Ok(None);
             }
             self.check_following(commands)?;
             let mut time = ROUND;
-            if let Some(period) = dump.heartbeat {
-                let left = period.saturating_sub(sent.elapsed());
+            if let Some(period) = sending.dump.heartbeat {
+                let left = period.saturating_sub(sending.sent.elapsed());
                 if left.is_zero() {
-                    self.put_event(dump, &dump.follower.heartbeat(second_version));
-                    self.wire.writer.flush(&mut &*self.stream)?;
-                    sent = Instant::now();
+                    sending.put_heartbeat();
+                    sending.flush_all()?;
                     continue;
                 }
                 time = time.min(left);
             }
-            dump.follower.wait(time);
+            if sending.rides() {
+                drop(sending);
+                self.shared.coaches.0.ride(seat, time);
+            } else {
+                sending.wait(time);
+            }
         }
-    }
-
-    fn put_event(&mut self, dump: &Dump, event: &[u8]) {
-        let asked = dump.answers.then_some(false);
-        put_event(&mut self.wire.writer, asked, event);
     }
 
     /// Sends what there is, and waits until the replica says that it has all of it: all up to `end`,
@@ -189,14 +164,15 @@ impl<B: Backend> Connection<B> {
     fn wait_for_answer(
         &mut self,
         commands: &mut Commands<B::Session>,
-        dump: &Dump,
+        sending: &mut Sending,
         end: Position,
     ) -> Result<(), End> {
-        self.wire.writer.flush(&mut &*self.stream)?;
+        sending.flush_all()?;
         // An answer begins anew to count packets.
-        self.wire.writer.sequence = 1;
+        sending.writer.sequence = 1;
         self.stream.set_read_timeout(Some(ROUND))?;
-        let sent = dump.follower.position();
+        let follower = &sending.dump.follower;
+        let sent = follower.position();
         loop {
             let reader = &mut self.wire.reader;
             reader.begin();
@@ -205,10 +181,12 @@ impl<B: Backend> Connection<B> {
                     let answer = semi_sync::parse_answer(reader.payload());
                     let has = answer.ok_or(End::Quiet)?;
                     if has >= end {
-                        dump.follower.has(sent);
+                        follower.has(sent);
+                        sending.owes = None;
+                        sending.sent = Instant::now();
                         return Ok(());
                     }
-                    dump.follower.has(has);
+                    follower.has(has);
                 }
                 Err(ReadError::Pending) => self.check_following(commands)?,
                 Err(error) => return Err(error.into()),
@@ -225,18 +203,6 @@ impl<B: Backend> Connection<B> {
             || self.stream.is_deserted();
         if is_over { Err(End::Quiet) } else { Ok(()) }
     }
-}
-
-/// A packet with an event: a zero byte, which says that it is no error, and the event. A
-/// semi-synchronous replica is told before it whether it is to answer.
-fn put_event(writer: &mut super::Writer, asked: Option<bool>, event: &[u8]) {
-    writer.begin();
-    writer.buffer.push(0);
-    if let Some(asked) = asked {
-        writer.buffer.extend_from_slice(&semi_sync::head(asked));
-    }
-    writer.buffer.extend_from_slice(event);
-    writer.end();
 }
 
 /// server_id, host and port of a replica.
