@@ -112,10 +112,11 @@ fn only_leaf(condition: &Expr, names: &Names) -> Option<usize> {
 
 /// Whether it consists of comparisons of columns and constants of one kind: they do not warn.
 fn is_plain(condition: &Expr) -> bool {
+    // What a placeholder stands for may have to be converted, with a warning.
     let operand = |expr: &Expr| {
         matches!(
             expr,
-            Expr::Column { .. } | Expr::Literal(..) | Expr::Parameter { .. }
+            Expr::Column { .. } | Expr::Literal(..) | Expr::Parameter { bound: false, .. }
         )
     };
     let same = |a: &Expr, b: &Expr| operand(a) && operand(b) && is_one_kind(&infer(a), &infer(b));

@@ -22,6 +22,7 @@ use crate::{
 };
 use cohort_engine::types::{Collation, Table, Value, row};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// How many rows a computed table is thought to have.
 pub(super) const COMPUTED_ROWS: u64 = 1000;
@@ -31,6 +32,10 @@ pub(super) const JSON_ROWS: u64 = 2;
 
 /// So many rows must be drawn for their share to say anything.
 const DRAWN_MIN: usize = 8;
+/// So many conditions on a table are tried; what others leave is guessed.
+const TRIED_MAX: usize = 32;
+/// So long they are tried, in nanoseconds: some take long for a single row.
+const TRIED_NS: u64 = 2_000_000;
 
 /// What is known of each table of a block, by its position in FROM.
 #[derive(Default)]
@@ -138,9 +143,12 @@ impl Planner<'_> {
         let Some(first) = first.filter(|_| !own.is_empty()) else {
             return figure;
         };
+        let columns = first..first + table.columns.len();
         self.weighed |= own.iter().any(|c| has_parameter(c));
-        let (known, guessed): (Vec<&Expr>, Vec<&Expr>) =
-            own.iter().partition(|c| is_known(c, context.parameters));
+        let (mut known, mut guessed): (Vec<&Expr>, Vec<&Expr>) = own
+            .iter()
+            .partition(|c| is_known(c, columns.clone(), context.parameters));
+        guessed.extend(known.drain(known.len().min(TRIED_MAX)..));
         figure.share = guessed.iter().map(|c| usual_share(c)).product();
         let met = self.met(table, first, slots, &known);
         let drawn = met.first().map_or(0, Vec::len);
@@ -150,15 +158,15 @@ impl Planner<'_> {
         }
         let all = (0..drawn).filter(|row| met.iter().all(|met| is_met(met, *row)));
         figure.share *= share(all.count(), drawn);
-        let columns: Vec<Option<usize>> = known.iter().map(|c| only_column(c, first)).collect();
-        for column in columns.iter().flatten() {
-            let on_it = || {
-                met.iter()
-                    .zip(&columns)
-                    .filter(|(_, on)| *on == &Some(*column))
-            };
-            let both = (0..drawn).filter(|row| on_it().all(|(met, _)| is_met(met, *row)));
-            figure.columns.insert(*column, share(both.count(), drawn));
+        let on: Vec<Option<usize>> = known.iter().map(|c| only_column(c, first)).collect();
+        let mut columns: Vec<usize> = on.iter().flatten().copied().collect();
+        columns.sort_unstable();
+        columns.dedup();
+        for column in columns {
+            let of = met.iter().zip(&on).filter(|(_, on)| **on == Some(column));
+            let of: Vec<&Vec<bool>> = of.map(|(met, _)| met).collect();
+            let both = (0..drawn).filter(|row| of.iter().all(|met| is_met(met, *row)));
+            figure.columns.insert(column, share(both.count(), drawn));
         }
         figure
     }
@@ -187,7 +195,12 @@ impl Planner<'_> {
         let mut eval = EvalContext::new(context.parameters, facts, &mut environment, &mut warnings);
         let mut values = vec![Value::Null; slots];
         let mut met = vec![Vec::with_capacity(drawn.len()); known.len()];
+        let now = || context.engine.env().monotonic_nanos();
+        let begun = now();
         for at in 0..drawn.len() {
+            if now().saturating_sub(begun) > TRIED_NS {
+                break;
+            }
             let into = values.get_mut(first..).unwrap_or_default();
             if row::decode_some(table, drawn.get(at).1, &wanted, into).is_err() {
                 return Vec::new();
@@ -218,14 +231,28 @@ pub(super) fn computed_rows(leaf: &Leaf) -> u64 {
     }
 }
 
-/// Whether a condition is on this table alone.
+/// Whether a condition is on this table alone, or compares it with what an enclosing query has. (What
+/// equals that is known as what equals a column of another table is: see `join_order`.)
 fn is_on(condition: &Expr, leaf: usize, names: &Names) -> bool {
-    let (mut own, mut others) = (false, false);
+    let (mut own, mut outer, mut others) = (false, false, false);
     walk::slots(condition, &mut |slot| match leaf_of(slot, names) {
-        Some(of) if of == leaf => own = true,
-        _ => others = true,
+        Some(of) => match of == leaf {
+            true => own = true,
+            false => others = true,
+        },
+        None => match names.outer.iter().any(|(_, to, _)| *to == slot) {
+            true => outer = true,
+            false => others = true,
+        },
     });
-    own && !others
+    let is_equality = matches!(
+        condition,
+        Expr::Binary {
+            op: BinaryOp::Eq,
+            ..
+        }
+    );
+    own && !others && !(outer && is_equality)
 }
 
 /// The column that a condition is on alone.
@@ -248,10 +275,11 @@ fn has_parameter(condition: &Expr) -> bool {
 }
 
 /// Whether all values that a condition needs beside the row are known, and are the same whoever asks.
-fn is_known(condition: &Expr, parameters: &[Value]) -> bool {
+fn is_known(condition: &Expr, own: Range<usize>, parameters: &[Value]) -> bool {
     let mut known = !is_volatile(condition);
     walk::walk(condition, &mut |expr| {
         known &= match expr {
+            Expr::Column { slot, .. } => own.contains(&(*slot as usize)),
             Expr::Parameter { index, .. } => (*index as usize) < parameters.len(),
             Expr::UserVariable { .. } | Expr::SystemVariable { .. } => false,
             _ => true,

@@ -60,13 +60,30 @@ fn equals(left: &Expr, right: &Expr, ty: ExprType) -> Expr {
     }
 }
 
-/// Whether two columns have the same type, and are compared as that.
+/// Whether two operands have the same type, and are compared as that: as texts, as whole numbers, or as
+/// decimal numbers or times of the same digits. Members of ENUM and SET are now texts and now numbers.
 fn is_same(left: &ExprType, right: &ExprType, compared: &ExprType) -> bool {
-    let collated = left.collation == right.collation
-        && (!left.is_string() || compared.collation == left.collation);
-    let integers = left.is_integer() && right.is_integer();
-    let is_near = matches!(left.ty, Some(ColumnType::Float | ColumnType::Double) | None);
-    collated && !is_near && (integers || left.ty == right.ty && left.decimals == right.decimals)
+    let (Some(a), Some(b)) = (left.ty, right.ty) else {
+        return false;
+    };
+    if a.has_members() || b.has_members() {
+        return false;
+    }
+    if left.is_string() && right.is_string() {
+        let collation = compared.collation;
+        return left.collation == collation && right.collation == collation;
+    }
+    if a.is_integer() && b.is_integer() {
+        return true;
+    }
+    let exact = matches!(
+        a,
+        ColumnType::Decimal { .. }
+            | ColumnType::Date
+            | ColumnType::DateTime(_)
+            | ColumnType::Time(_)
+    );
+    exact && a == b && left.decimals == right.decimals
 }
 
 /// Puts two columns in one class.
@@ -106,8 +123,7 @@ fn note_constant(classes: &mut [Class], condition: &Expr) {
         let Some(slot) = walk::slot(column).filter(|_| walk::is_constant(constant)) else {
             continue;
         };
-        let own = infer(column);
-        let compared = !own.is_string() || ty.collation == own.collation;
+        let compared = is_same(&infer(column), &infer(constant), ty);
         let is_it = |class: &&mut Class| {
             let mut columns = class.columns.iter();
             columns.any(|other| walk::slot(other) == Some(slot))

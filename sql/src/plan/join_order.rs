@@ -16,28 +16,34 @@
 //! ```
 //!
 //! For up to `SEARCHED_MAX` tables the best order of every set of them is found from those of the sets
-//! with one table less; of more, the table is always added next that costs least. Inner tables of outer
+//! with one table less; of more, or if that takes too long, the table is always added next that costs least. Inner tables of outer
 //! joins come last, as written: what their ON refers to is there then, and conditions on them can
 //! wait.
 
 use super::{
     Planner,
     access::{self, Choice},
-    figures::Figures,
-    from::From,
+    from::{From, Leaf},
     place::{Outlook, hash_keys, leaf_of},
     scope::Names,
     walk,
 };
-use crate::expr::{BinaryOp, Expr};
+use crate::{
+    error::SqlError,
+    expr::{BinaryOp, Expr},
+    interrupt,
+};
 use cohort_engine::{
     txn::Engine,
-    types::{Index, Table},
+    types::{Index, Table, row},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// So many tables are put in order by looking at every set of them.
+/// So many tables are put in order by looking at every set of them, ...
 const SEARCHED_MAX: usize = 10;
+/// ... if what it means to read a table after others need not be found out oftener: where each table
+/// has conditions with each other that takes long.
+const STEPS_MAX: usize = 256;
 
 /// What it costs to come to the first row that is looked up.
 const LOOKUP: f64 = 4.0;
@@ -102,10 +108,14 @@ impl Order {
 
 impl Planner<'_> {
     /// The leaves in the order they are read: as written if the user insists, else the cheapest.
-    pub(super) fn join_order(&mut self, from: &From, outlook: &Outlook) -> Vec<usize> {
+    pub(super) fn join_order(
+        &mut self,
+        from: &From,
+        outlook: &Outlook,
+    ) -> Result<Vec<usize>, SqlError> {
         let count = from.leaves.len();
         if count < 2 || from.straight {
-            return (0..count).collect();
+            return Ok((0..count).collect());
         }
         let is_inner = |leaf: &usize| from.groups.iter().any(|g| g.leaves.contains(leaf));
         let (inner, free): (Vec<usize>, Vec<usize>) = (0..count).partition(is_inner);
@@ -117,25 +127,42 @@ impl Planner<'_> {
         };
         let mut order = match free.len() {
             0 | 1 => free,
-            n if n <= SEARCHED_MAX => self.best_order(from, outlook, &free, &mut search),
-            _ => self.quick_order(from, outlook, &free, &mut search),
+            n => {
+                let best = match n <= SEARCHED_MAX {
+                    true => self.best_order(from, outlook, &free, &mut search)?,
+                    false => None,
+                };
+                match best {
+                    Some(best) => best,
+                    None => self.quick_order(from, outlook, &free, &mut search)?,
+                }
+            }
         };
         order.extend(inner);
-        order
+        Ok(order)
     }
 
     /// Which of the tables that are read after others are to be looked up in a hash table, although an
     /// index would do.
-    pub(super) fn hashed(&mut self, from: &From, outlook: &Outlook, order: &[usize]) -> Vec<bool> {
+    pub(super) fn hashed(
+        &mut self,
+        from: &From,
+        outlook: &Outlook,
+        order: &[usize],
+    ) -> Result<Vec<bool>, SqlError> {
         let mut rows = 1.0;
         let mut hashed = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
             let before = order.get(..position).unwrap_or_default();
-            let step = self.step(from, outlook, leaf, before);
+            if order.len() < 2 {
+                hashed.push(false);
+                continue;
+            }
+            let step = self.step(from, outlook, leaf, before)?;
             hashed.push(step.cost(rows).1);
             rows *= step.factor;
         }
-        hashed
+        Ok(hashed)
     }
 
     /// The leaves that stand with one in a condition.
@@ -151,13 +178,14 @@ impl Planner<'_> {
         neighbours & !(1 << leaf)
     }
 
+    /// `None`: that takes too long.
     fn best_order(
         &mut self,
         from: &From,
         outlook: &Outlook,
         free: &[usize],
         search: &mut Search,
-    ) -> Vec<usize> {
+    ) -> Result<Option<Vec<usize>>, SqlError> {
         let sets = 1_usize << free.len();
         let mut best: Vec<Option<Order>> = vec![None; sets];
         best[0] = Some(Order::nothing());
@@ -170,7 +198,10 @@ impl Planner<'_> {
                 if with == set {
                     continue;
                 }
-                let step = search.step(self, from, outlook, leaf, &here.leaves);
+                let step = search.step(self, from, outlook, leaf, &here.leaves)?;
+                if search.known.len() > STEPS_MAX {
+                    return Ok(None);
+                }
                 let longer = here.then(leaf, step);
                 let known = best.get(with).and_then(Option::as_ref);
                 if known.is_none_or(|known| longer.cost < known.cost)
@@ -180,10 +211,10 @@ impl Planner<'_> {
                 }
             }
             if set + 1 == sets {
-                return here.leaves;
+                return Ok(Some(here.leaves));
             }
         }
-        free.to_vec()
+        Ok(None)
     }
 
     fn quick_order(
@@ -192,64 +223,72 @@ impl Planner<'_> {
         outlook: &Outlook,
         free: &[usize],
         search: &mut Search,
-    ) -> Vec<usize> {
+    ) -> Result<Vec<usize>, SqlError> {
         let mut order = Order::nothing();
         while order.leaves.len() < free.len() {
-            let left = free.iter().filter(|leaf| !order.leaves.contains(leaf));
-            let longer = left.map(|&leaf| {
-                let step = search.step(self, from, outlook, leaf, &order.leaves);
-                order.then(leaf, step)
-            });
-            let cheapest = longer.min_by(|a, b| a.cost.total_cmp(&b.cost));
+            let mut cheapest: Option<Order> = None;
+            for &leaf in free.iter().filter(|leaf| !order.leaves.contains(leaf)) {
+                let step = search.step(self, from, outlook, leaf, &order.leaves)?;
+                let longer = order.then(leaf, step);
+                if cheapest
+                    .as_ref()
+                    .is_none_or(|least| longer.cost < least.cost)
+                {
+                    cheapest = Some(longer);
+                }
+            }
             match cheapest {
                 Some(cheapest) => order = cheapest,
                 None => break,
             }
         }
-        order.leaves
+        Ok(order.leaves)
     }
 
     /// What it means to read a leaf after these.
-    fn step(&mut self, from: &From, outlook: &Outlook, leaf: usize, before: &[usize]) -> Step {
+    fn step(
+        &mut self,
+        from: &From,
+        outlook: &Outlook,
+        leaf: usize,
+        before: &[usize],
+    ) -> Result<Step, SqlError> {
+        interrupt::look()?;
         let Some(figure) = outlook.figures.of(leaf) else {
-            return Step::NOTHING;
+            return Ok(Step::NOTHING);
         };
         let rows = figure.rows.max(1) as f64;
-        let conditions = outlook.conditions(from, leaf);
-        let choice = self.choose(from, leaf, before, &conditions, outlook, None, false);
-        let alone = self.choose(from, leaf, &[], &conditions, outlook, None, false);
+        let conditions = outlook.conditions(leaf);
+        let names = self.names();
+        let linked = linked_columns(conditions, names, leaf, before);
+        let hashes = !linked.is_empty()
+            && !from.keyed
+            && !hash_keys(conditions, names, leaf, before).is_empty();
+        let choice = self.choose(from, leaf, before, conditions, outlook, None, false);
+        let alone = self.choose(from, leaf, &[], conditions, outlook, None, false);
         let (Some(choice), Some(alone)) = (choice, alone) else {
             // It is computed once.
-            return Step {
-                factor: rows * figure.share,
+            return Ok(Step {
+                factor: rows * figure.share * EQUAL_SHARE.powi(linked.len().min(4) as i32),
                 each: rows,
-                hash: Some(rows * (1.0 + HASHED)),
-            };
+                hash: hashes.then_some(rows * (1.0 + HASHED)),
+            });
         };
-        let names = self.names();
-        let linked = linked_columns(&conditions, names, leaf, before);
-        let is_hashable = !linked.is_empty()
-            && !from.keyed
-            && from
-                .leaves
-                .get(leaf)
-                .is_some_and(|leaf| leaf.lock.is_none())
-            && !hash_keys(&conditions, names, leaf, before).is_empty();
         let engine = self.context.engine;
         let at = from.leaves.get(leaf);
-        let share = at
-            .and_then(|leaf| leaf.stored())
-            .map_or(EQUAL_SHARE, |table| {
-                equal_share(engine, table, &outlook.figures, leaf, &linked)
-            });
+        let share = at.and_then(Leaf::stored).map_or(EQUAL_SHARE, |table| {
+            equal_share(engine, table, rows, &linked)
+        });
         let kept = rows.max(access::ROWS_MIN as f64) * figure.share;
-        let once = reading(&alone) + kept * HASHED;
-        let fits = kept <= HASHED_ROWS_MAX || choice.access.alternatives.is_empty();
-        Step {
+        // There is no other way, or it takes no more memory than it should.
+        let locks = at.is_some_and(|leaf| leaf.lock.is_some());
+        let fits = kept <= HASHED_ROWS_MAX && !locks && !outlook.in_haste;
+        let may = hashes && (fits || choice.access.alternatives.is_empty());
+        Ok(Step {
             factor: rows * figure.share * share,
             each: reading(&choice),
-            hash: (is_hashable && fits).then_some(once),
-        }
+            hash: may.then_some(reading(&alone) + kept * HASHED),
+        })
     }
 }
 
@@ -302,13 +341,7 @@ fn linked_columns(conditions: &[Expr], names: &Names, leaf: usize, before: &[usi
 }
 
 /// The share of a table's rows that have given values in some columns.
-fn equal_share(
-    engine: &Engine,
-    table: &Table,
-    figures: &Figures,
-    leaf: usize,
-    columns: &[usize],
-) -> f64 {
+fn equal_share(engine: &Engine, table: &Table, rows: f64, columns: &[usize]) -> f64 {
     let leading = |index: &Index| {
         let parts = index.parts.iter();
         let known = parts.take_while(|part| {
@@ -320,7 +353,6 @@ fn equal_share(
     let longest = longest.map(|index| (index, leading(index)));
     let (mut share, mut left) = (1.0, columns.to_vec());
     if let Some((index, parts)) = longest.filter(|(_, parts)| *parts > 0) {
-        let rows = figures.of(leaf).map_or(1, |figure| figure.rows).max(1) as f64;
         let statistics = engine.index_statistics(table, index);
         let distinct = statistics.and_then(|s| s.distinct.get(parts - 1).copied());
         share = 1.0 / distinct.unwrap_or(rows * access::RARE_SHARE).max(1.0);
@@ -335,9 +367,27 @@ fn equal_share(
         });
         let statistics = index.and_then(|index| engine.index_statistics(table, index));
         let distinct = statistics.and_then(|s| s.distinct.first().copied());
+        let distinct = distinct.or_else(|| different(engine, table, rows, column));
         share *= distinct.map_or(EQUAL_SHARE, |distinct| 1.0 / distinct.max(1.0));
     }
     share
+}
+
+/// About how many different values a column has that no index begins with: as many as the rows that are
+/// drawn have, or, if these nearly all differ, in the same measure of all rows.
+fn different(engine: &Engine, table: &Table, rows: f64, column: usize) -> Option<f64> {
+    let drawn = engine.drawn_rows(table);
+    let position = u16::try_from(column).ok()?;
+    let mut values = FxHashSet::default();
+    for at in 0..drawn.len() {
+        let raw = row::raw_values(table, drawn.get(at).1, std::iter::once(position)).ok()?;
+        values.insert(raw.first()?.map(<[u8]>::to_vec));
+    }
+    let (count, all) = (values.len() as f64, drawn.len() as f64);
+    match count * 2.0 > all {
+        true => Some(rows * count / all),
+        false => (count > 0.0).then_some(count),
+    }
 }
 
 fn leaves_in(expr: &Expr, names: &Names) -> Set {
@@ -363,17 +413,17 @@ impl Search {
         outlook: &Outlook,
         leaf: usize,
         before: &[usize],
-    ) -> Step {
+    ) -> Result<Step, SqlError> {
         let neighbours = self.neighbours.get(leaf).copied().unwrap_or(0);
         let met = |leaf: &&usize| neighbours & (1 << **leaf) != 0;
         let met: Vec<usize> = before.iter().filter(met).copied().collect();
         let set = met.iter().fold(0, |set: Set, leaf| set | 1 << leaf);
         if let Some(step) = self.known.get(&(leaf, set)) {
-            return *step;
+            return Ok(*step);
         }
-        let step = planner.step(from, outlook, leaf, &met);
+        let step = planner.step(from, outlook, leaf, &met)?;
         self.known.insert((leaf, set), step);
-        step
+        Ok(step)
     }
 }
 

@@ -276,6 +276,7 @@ impl<'a> Planner<'a> {
             tables: Vec::new(),
             sizes: Vec::new(),
             weighed: false,
+            exists_at: None,
             virtual_tables: Vec::new(),
             views: Vec::new(),
             view_demands: Vec::new(),
@@ -376,6 +377,8 @@ struct Planner<'a> {
     json_tables: &'a [JsonTableSyntax],
     tables: Vec<TableUse>,
     sizes: Vec<SizeSeen>,
+    /// How many blocks are being compiled in the query of an EXISTS, with the innermost one of these.
+    exists_at: Option<usize>,
     /// How many rows conditions leave depends on parameters.
     weighed: bool,
     virtual_tables: Vec<Arc<Table>>,

@@ -32,18 +32,38 @@ pub(super) struct Outlook {
     pub top: Vec<Expr>,
     /// What follows from those.
     pub implied: Vec<Expr>,
+    /// The conditions that may restrict how each leaf is read.
+    of_leaves: Vec<Vec<Expr>>,
     /// What is known of the tables.
     pub figures: Figures,
+    /// The first rows are wanted soon, or the block runs once for each row of another: no hash table is
+    /// made where rows can be looked up.
+    pub in_haste: bool,
 }
 
 impl Outlook {
-    /// The conditions that may restrict how a leaf is read.
-    pub fn conditions(&self, from: &From, leaf: usize) -> Vec<Expr> {
-        let mut conditions = usable(from, &self.top, leaf).to_vec();
-        if !from.groups.iter().any(|g| g.leaves.contains(&leaf)) {
-            conditions.extend_from_slice(&self.implied);
+    fn new(from: &From, top: Vec<Expr>, names: &Names) -> Outlook {
+        let implied = implied(&top);
+        let of_leaf = |leaf: usize| {
+            let is_inner = from.groups.iter().any(|g| g.leaves.contains(&leaf));
+            let implied = implied.iter().filter(|_| !is_inner);
+            let conditions = usable(from, &top, leaf).iter().chain(implied);
+            let on_it = |condition: &&Expr| leaves_of(condition, names) & (1 << leaf) != 0;
+            conditions.filter(on_it).cloned().collect()
+        };
+        Outlook {
+            of_leaves: (0..from.leaves.len()).map(of_leaf).collect(),
+            wanted: BTreeSet::new(),
+            figures: Figures::default(),
+            in_haste: false,
+            top,
+            implied,
         }
-        conditions
+    }
+
+    /// The conditions that may restrict how a leaf is read.
+    pub fn conditions(&self, leaf: usize) -> &[Expr] {
+        self.of_leaves.get(leaf).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -89,17 +109,19 @@ impl Planner<'_> {
         self.substitute(block, &mut from, &mut top);
         top.extend(disjunction::of_single_tables(&top, &from, self.names()));
         let wanted = self.wanted(block, &from, &top);
+        let in_haste = block.limit.is_some()
+            || !self.names().outer.is_empty()
+            || self.exists_at == Some(self.stack.len());
         let mut outlook = Outlook {
             figures: self.sizes(&from),
-            implied: implied(&top),
             wanted,
-            top,
+            in_haste,
+            ..Outlook::new(&from, top, self.names())
         };
         if self.must_choose(&from, &outlook) {
-            let conditions = [outlook.top.as_slice(), &outlook.implied].concat();
-            outlook.figures = self.figures(&from, &conditions);
+            outlook.figures = self.figures(&from, &outlook.top);
         }
-        let order = self.join_order(&from, &outlook);
+        let order = self.join_order(&from, &outlook)?;
         self.sources(block, from, &outlook, &order)?;
         let names = self.names();
         window::keep_slots(block, names);
@@ -123,8 +145,8 @@ impl Planner<'_> {
         if from.leaves.len() != 1 {
             return true;
         }
-        let conditions = outlook.conditions(from, 0);
-        let choice = self.choose(from, 0, &[], &conditions, outlook, None, false);
+        let conditions = outlook.conditions(0);
+        let choice = self.choose(from, 0, &[], conditions, outlook, None, false);
         choice.is_some_and(|choice| !choice.access.point)
     }
 
@@ -201,7 +223,7 @@ impl Planner<'_> {
         outlook: &Outlook,
         order: &[usize],
     ) -> Result<(), SqlError> {
-        let hashed = self.hashed(&from, outlook, order);
+        let hashed = self.hashed(&from, outlook, order)?;
         let sort = sort_columns(block, order, self.names());
         let mut choices = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
@@ -209,16 +231,16 @@ impl Planner<'_> {
             let is_hashed = hashed.get(position).copied().unwrap_or(false);
             // What is put into a hash table is read once, whatever the rows before are.
             let before = if is_hashed { &[] } else { all_before };
-            let conditions = outlook.conditions(&from, leaf);
+            let conditions = outlook.conditions(leaf);
             let sort = sort.as_deref().filter(|_| position == 0);
             let limit = block.limit.is_some() && block.windowing.is_none() && order.len() == 1;
-            let choice = self.choose(&from, leaf, before, &conditions, outlook, sort, limit);
+            let choice = self.choose(&from, leaf, before, conditions, outlook, sort, limit);
             if let (Some(choice), 0) = (&choice, position) {
                 block.presorted = choice.ordered;
                 block.grouped_in_turn = self.groups_in_turn(block, &from, leaf, choice);
             }
             if let (Some(choice), 1) = (&choice, order.len()) {
-                block.ends = self.ends(block, &from, leaf, &conditions, outlook, choice.cost);
+                block.ends = self.ends(block, &from, leaf, conditions, outlook, choice.cost);
             }
             let bounded = choice
                 .as_ref()
@@ -231,7 +253,7 @@ impl Planner<'_> {
             let hash = if looked_up || position == 0 || from.keyed || lateral {
                 Vec::new()
             } else {
-                hash_keys(&conditions, self.names(), leaf, all_before)
+                hash_keys(conditions, self.names(), leaf, all_before)
             };
             choices.push((choice, hash));
         }
@@ -538,7 +560,7 @@ fn subquery_slots(subquery: &Subquery, names: &Names, slots: &mut BTreeSet<usize
     }
 }
 
-fn leaves_of(expr: &Expr, names: &Names) -> Set {
+pub(super) fn leaves_of(expr: &Expr, names: &Names) -> Set {
     let mut slots = BTreeSet::new();
     add_slots(expr, names, &mut slots);
     slots

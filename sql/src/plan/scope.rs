@@ -628,7 +628,13 @@ impl Scope for Planner<'_> {
     }
 
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
-        let plan = self.nested_query(query)?;
+        let before = self.exists_at;
+        if let SubqueryUse::Exists = usage {
+            self.exists_at = Some(self.stack.len() + 1);
+        }
+        let plan = self.nested_query(query);
+        self.exists_at = before;
+        let plan = plan?;
         let columns = match &usage {
             SubqueryUse::Exists | SubqueryUse::Row => plan.types.len(),
             SubqueryUse::In(left) => left.len(),
