@@ -1,6 +1,11 @@
 //! What a backend of [`super::Env`] must offer: the calls of a disk, a clock, random bytes.
 
-use std::{io, path::Path, time::Duration};
+use super::foreign::Foreign;
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How to open a file. All modes read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +25,18 @@ pub enum Mode {
 )]
 pub trait Backend: Send + Sync {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Handle>>;
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+    fn open_foreign(&self, path: &Path, wanted: Foreign) -> io::Result<Box<dyn Handle>> {
+        self.open(
+            path,
+            match wanted {
+                Foreign::Read => Mode::Existing,
+                Foreign::New => Mode::CreateNew,
+            },
+        )
+    }
     fn create_dir(&self, path: &Path) -> io::Result<()>;
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;

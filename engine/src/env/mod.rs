@@ -9,6 +9,7 @@
 
 mod disk;
 pub mod fake;
+mod foreign;
 mod notices;
 mod overlay;
 mod parallel;
@@ -18,6 +19,7 @@ mod spread;
 mod stats;
 
 pub use disk::{Backend, Handle, Mode, is_full};
+pub use foreign::Foreign;
 pub use notices::{Level, Notice, Subsystem};
 pub use parallel::{Alone, alone, on_all_processors, processors};
 pub use spread::{Spread, Spreading};

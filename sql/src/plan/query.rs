@@ -862,7 +862,11 @@ impl Plan {
     /// Whether it tells of rows, to the client or to variables.
     #[must_use]
     pub fn tells_rows(&self) -> bool {
-        self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
+        let goes_elsewhere = matches!(
+            self.body,
+            super::Body::SelectInto(..) | super::Body::SelectIntoFile(_)
+        );
+        self.returns_rows() || goes_elsewhere
     }
     /// Whether it inserts, updates or deletes rows.
     #[must_use]
@@ -871,7 +875,9 @@ impl Plan {
         match self.body {
             Body::Insert(_) | Body::Update(_) | Body::Delete(_) => true,
             Body::UpdateJoined(_) | Body::DeleteJoined(_) => true,
-            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+            Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_) => {
+                false
+            }
         }
     }
     /// The same of tables that are not temporary.
@@ -879,6 +885,24 @@ impl Plan {
     pub fn changes_listed(&self) -> bool {
         let mut written = self.tables.iter().filter(|used| used.writes);
         self.changes_rows() && written.any(|used| !used.table.is_temporary())
+    }
+    /// Whose files it uses, and what for.
+    #[must_use]
+    pub fn file_use(&self) -> Option<super::FileUse> {
+        match &self.body {
+            super::Body::SelectIntoFile(_) => Some(super::FileUse::Write),
+            super::Body::Insert(insert) => match &insert.rows {
+                super::InsertRows::File(load) if load.local => Some(super::FileUse::Client),
+                super::InsertRows::File(_) => Some(super::FileUse::Read),
+                super::InsertRows::Values(_) | super::InsertRows::Query(_) => None,
+            },
+            _ => None,
+        }
+    }
+    /// Whether it is LOAD DATA.
+    #[must_use]
+    pub fn is_load(&self) -> bool {
+        matches!(&self.body, super::Body::Insert(insert) if matches!(insert.rows, super::InsertRows::File(_)))
     }
     /// INSERT IGNORE and the like.
     #[must_use]
@@ -889,14 +913,18 @@ impl Plan {
             Body::Update(update) => update.ignore,
             Body::Delete(delete) => delete.ignore,
             Body::UpdateJoined(joined) | Body::DeleteJoined(joined) => joined.ignore,
-            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+            Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_) => {
+                false
+            }
         }
     }
     /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
     #[must_use]
     pub fn locks_exclusively(&self) -> bool {
-        let (super::Body::Select(query) | super::Body::SelectInto(query, _)) = &self.body else {
-            return false;
+        let query = match &self.body {
+            super::Body::Select(query) | super::Body::SelectInto(query, _) => query,
+            super::Body::SelectIntoFile(export) => &export.query,
+            _ => return false,
         };
         let mut exclusively = false;
         query.each_source(&mut |source| {
@@ -917,9 +945,10 @@ impl Plan {
             super::Body::Select(query) | super::Body::SelectInto(query, _) => {
                 query.rows_examined(engine)
             }
+            super::Body::SelectIntoFile(export) => export.query.rows_examined(engine),
             super::Body::Insert(insert) => match &insert.rows {
                 super::InsertRows::Query(query) => query.rows_examined(engine),
-                super::InsertRows::Values(_) => 0,
+                super::InsertRows::Values(_) | super::InsertRows::File(_) => 0,
             },
             super::Body::UpdateJoined(plan) | super::Body::DeleteJoined(plan) => {
                 plan.block.rows_examined(engine)
