@@ -117,6 +117,7 @@ fn shown(column: &ColumnMeta, value: &Value) -> (Vec<u8>, Charset) {
     text::put(value, TextForm::of(column), &mut shown);
     let charset = match column.ty {
         Some(ColumnType::Json) => Charset::Utf8mb4,
+        Some(ColumnType::Bit(_)) => Charset::Binary,
         Some(ty) if ty.has_collation() => column.collation.charset(),
         _ => Charset::Ascii,
     };
@@ -271,20 +272,18 @@ impl Layout {
                     }
                     _ => out.extend_from_slice(bytes),
                 }
-                self.fill(column, &mut used, out);
                 out.extend_from_slice(quotes);
             }
-            self.fill(column, &mut used, out);
+            self.fill(column, used, out);
         }
         out.extend_from_slice(&self.ending);
     }
 
     /// Fills a field up, if it has a fixed number of bytes.
-    fn fill(&self, column: &ColumnMeta, used: &mut usize, out: &mut Vec<u8>) {
+    fn fill(&self, column: &ColumnMeta, used: usize, out: &mut Vec<u8>) {
         let wanted = column.length as usize;
-        if self.fixed && wanted > *used {
-            out.resize(out.len() + wanted - *used, b' ');
-            *used = wanted;
+        if self.fixed && wanted > used {
+            out.resize(out.len() + wanted - used, b' ');
         }
     }
 
@@ -308,11 +307,19 @@ impl Layout {
             _ => own.decode(&bytes),
         };
         if let Some(foreign) = wanted.foreign_at(&text) {
-            let rest = text.get(foreign..).unwrap_or_default();
-            let shown = printable(&own.encode(rest));
+            let fits = text.get(..foreign).unwrap_or_default();
+            let shown = match own {
+                Charset::Binary => bytes.get(wanted.encode(fits).len()..).map(printable),
+                _ => text.get(foreign..).map(|rest| printable(&own.encode(rest))),
+            };
+            let shown = shown.unwrap_or_default();
             let name = &column.name;
             let lost = SqlError::incorrect_value_for_column("string", shown, name, number);
             context.eval.warnings.warn(lost);
+            if own == Charset::Binary {
+                // Of bytes that are no text nothing more is left.
+                return (wanted.encode(fits).into_owned(), wanted);
+            }
         }
         (wanted.encode(&text).into_owned(), wanted)
     }
@@ -359,12 +366,12 @@ impl Layout {
     }
 }
 
-/// Whether MySQL computes the column as a text: strings, documents, moments, and NULL.
+/// Whether MySQL computes the column as a text: strings, bits, documents, moments, and NULL.
 fn is_text(column: &ColumnMeta) -> bool {
     match column.ty {
         None | Some(ColumnType::Json) => true,
         Some(ColumnType::Year) => false,
-        Some(ty) => ty.has_collation() || ty.is_temporal(),
+        Some(ty) => ty.has_collation() || ty.is_temporal() || matches!(ty, ColumnType::Bit(_)),
     }
 }
 

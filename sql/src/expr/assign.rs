@@ -748,7 +748,7 @@ impl Target<'_, '_> {
 
     /// Something does not fit. Spaces may go: unnoticed from CHAR, with a note from others.
     fn too_long(&mut self, rest: &[u8]) -> Result<(), SqlError> {
-        if !self.column.is_binary() && rest.iter().all(|&byte| byte == b' ') {
+        if !self.column.is_binary() && rest.iter().all(u8::is_ascii_whitespace) {
             if !matches!(self.column.ty, ColumnType::Char(_)) {
                 let note = self.truncated();
                 self.context.warnings.note(note);

@@ -17,14 +17,14 @@ mod source;
 
 use super::{
     ExecContext, Outcome, Stop,
-    insert::{Fate, Inserter, now},
+    insert::{Fate, Inserter, now, zero},
     returning::Returning,
 };
 use crate::{
     error::SqlError,
     expr::{ExprType, Origin, SqlMode, VariableScope, coercibility, implicit_default},
     output::Output,
-    plan::{Assigned, FieldSlot, Insert, Load},
+    plan::{Assigned, Default_, FieldSlot, Insert, Load},
 };
 use cohort_engine::types::{Charset, Collation, Column, ColumnType, Value, schema::DefaultValue};
 use reader::{Field, Reader};
@@ -383,8 +383,22 @@ impl<'p> Loading<'p, '_> {
             match value {
                 // It is computed, whatever is SET.
                 _ if column.is_some_and(|column| column.generated.is_some()) => {}
-                Assigned::Default if column.is_some_and(|column| column.auto_increment) => {
-                    self.inserter.put(*position, Value::Null);
+                // Which asks for the next number, unless zero is one.
+                Assigned::Default
+                    if let Some(column) = column
+                        && column.auto_increment =>
+                {
+                    self.inserter.put(*position, zero(column));
+                }
+                Assigned::Default
+                    if let (Some(column), Some(Default_::None)) =
+                        (column, plan.defaults.get(*position))
+                        && !context.eval.is_strict() =>
+                {
+                    // Told of each row.
+                    let error = SqlError::no_default_for_field(&column.name);
+                    context.eval.warnings.warn(error);
+                    self.inserter.put(*position, zero(column));
                 }
                 Assigned::Default => self.inserter.default_value(*position, context)?,
                 Assigned::Value(computed) => {
