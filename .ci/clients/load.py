@@ -358,6 +358,16 @@ def tools(server, files, room):
     of_mysql("mysql", "--local-infile=1", "-e", statement)
     run("mariadb", "--no-defaults", *address, "--local-infile=1", "-e", f"{statement} SET b = 'again', a = NULL")
     assert len(server.run("SELECT * FROM tab.two")[1]) == 7
+    # The packets of a file go on with the numbers of the compressed protocol, too.
+    for algorithm in ("zlib", "zstd"):
+        own.write_text("".join(f"{n}\tnumber {n}\n" for n in range(100, 60_000)))
+        of_mysql("mysql", f"--compression-algorithms={algorithm}", "--local-infile=1", "-e",
+                 f"{statement}; SELECT 1; DELETE FROM tab.two WHERE a >= 60000")
+        assert server.run("SELECT COUNT(*), MAX(b) FROM tab.two WHERE a >= 100") == ("rows", [(59_900, "number 9999")])
+        server.run("DELETE FROM tab.two WHERE a >= 100")
+    own.write_text("7\tsome\n8\tmore\n")
+    loaded = dict(server.run("SHOW GLOBAL STATUS LIKE 'Com_load'")[1])
+    assert int(loaded["Com_load"]) > 20, loaded
     # The client refuses by itself, and says so in its own words.
     told = of_mysql("mysql", "--local-infile=0", "-e", statement, ok=False)
     assert "2068" in told or "3948" in told, told

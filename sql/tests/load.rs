@@ -206,6 +206,15 @@ fn a_client_is_heard_to_its_end_whatever_is_wrong() {
 }
 
 #[test]
+fn variables_are_no_columns() {
+    let mut server = Server::new();
+    server.run("CREATE TABLE t (a INT)").unwrap();
+    let failed = server.run("LOAD DATA INFILE '/files/x' INTO TABLE t SET @y = 1");
+    let failed = failed.err().map(|error| error.message).unwrap_or_default();
+    assert!(failed.contains("near '@y = 1' at line 1"), "{failed}");
+}
+
+#[test]
 fn nothing_is_left_of_a_file_whose_statement_fails() {
     let mut server = Server::new();
     for (sql, code) in [

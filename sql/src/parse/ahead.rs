@@ -91,6 +91,11 @@ impl Converter<'_> {
         if !self.open.is_empty() && self.begins_inside() {
             return Err(SqlError::misplaced_into());
         }
+        // For the library it would be the name of a column.
+        let clauses = ["FIELDS", "COLUMNS", "LINES", "CHARACTER", "CHARSET"];
+        if clauses.iter().any(|word| next.is_word(self.source, word)) {
+            return Err(SqlError::syntax_at(self.source, next.start));
+        }
         self.check_behind_into(&mut ahead, next)?;
         self.into = IntoSyntax::File(into);
         Ok(lexer)

@@ -141,6 +141,12 @@ impl Planner<'_> {
         let mut set = Vec::with_capacity(insert.assignments.len());
         for assignment in &insert.assignments {
             let name = self.assigned_column(&assignment.target)?;
+            if let Some(ident) = name.0.first().and_then(|part| part.as_ident())
+                && ident.quote_style.is_none()
+                && ident.value.starts_with('@')
+            {
+                return Err(self.text.error_at_word(&ident.value));
+            }
             set.push(self.assigned_position(&table, name)?);
         }
         // What is SET begins with its default.
