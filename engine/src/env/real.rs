@@ -1,9 +1,6 @@
 //! The machine's own files, clock and random bytes.
 
-use super::{
-    disk::{Backend, Handle, Mode},
-    foreign::Foreign,
-};
+use super::disk::{Backend, Foreign, Handle, Mode};
 use std::{
     fs::{self, OpenOptions, TryLockError},
     io::{self, Read},

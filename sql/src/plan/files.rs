@@ -6,7 +6,7 @@
 //! not given and has no default is zero or empty, in strict mode, too.
 
 use super::{
-    Assigned, Block, Body, FieldSlot, Insert, InsertRows, Load, Planner, Query,
+    Assigned, Block, Body, FieldSlot, Insert, InsertRows, Load, Plan, Planner, Query,
     dml::uses,
     from::From,
     named::At,
@@ -44,6 +44,27 @@ impl FileUse {
             (None, IntoSyntax::File(_)) => Some(FileUse::Write),
             (None, IntoSyntax::Client | IntoSyntax::Variables(_)) => None,
         }
+    }
+}
+
+impl Plan {
+    /// Whose files it uses, and what for.
+    #[must_use]
+    pub fn file_use(&self) -> Option<FileUse> {
+        match &self.body {
+            Body::SelectIntoFile(_) => Some(FileUse::Write),
+            Body::Insert(insert) => match &insert.rows {
+                InsertRows::File(load) if load.local => Some(FileUse::Client),
+                InsertRows::File(_) => Some(FileUse::Read),
+                InsertRows::Values(_) | InsertRows::Query(_) => None,
+            },
+            _ => None,
+        }
+    }
+    /// Whether it is LOAD DATA.
+    #[must_use]
+    pub fn is_load(&self) -> bool {
+        matches!(&self.body, Body::Insert(insert) if matches!(insert.rows, InsertRows::File(_)))
     }
 }
 

@@ -886,24 +886,6 @@ impl Plan {
         let mut written = self.tables.iter().filter(|used| used.writes);
         self.changes_rows() && written.any(|used| !used.table.is_temporary())
     }
-    /// Whose files it uses, and what for.
-    #[must_use]
-    pub fn file_use(&self) -> Option<super::FileUse> {
-        match &self.body {
-            super::Body::SelectIntoFile(_) => Some(super::FileUse::Write),
-            super::Body::Insert(insert) => match &insert.rows {
-                super::InsertRows::File(load) if load.local => Some(super::FileUse::Client),
-                super::InsertRows::File(_) => Some(super::FileUse::Read),
-                super::InsertRows::Values(_) | super::InsertRows::Query(_) => None,
-            },
-            _ => None,
-        }
-    }
-    /// Whether it is LOAD DATA.
-    #[must_use]
-    pub fn is_load(&self) -> bool {
-        matches!(&self.body, super::Body::Insert(insert) if matches!(insert.rows, super::InsertRows::File(_)))
-    }
     /// INSERT IGNORE and the like.
     #[must_use]
     pub fn ignores(&self) -> bool {

@@ -67,10 +67,7 @@ pub(super) fn load(
         inserter, reader, ..
     } = loading;
     // An error of the client's side is worse than what it was to hear.
-    let finished = reader.into_source().finish();
-    if let Err(gone) = finished {
-        return Err(gone);
-    }
+    reader.into_source().finish()?;
     result?;
     Ok(outcome(inserter, context))
 }

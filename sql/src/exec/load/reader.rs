@@ -296,23 +296,26 @@ impl<'o> Reader<'o> {
                 bytes => self.at += bytes,
             }
         };
-        let quote = usize::from(ended == End::Enclosed);
-        let place = match is_made {
-            true => {
-                let rest = self.buffer.get(from..end).unwrap_or_default();
-                self.made.extend_from_slice(rest);
-                Place::Made(quote..self.made.len())
-            }
-            false => Place::Buffer(first + quote..end),
-        };
+        let begun = if is_made { from } else { first };
+        let text = self.place(begun..end, is_made, usize::from(ended == End::Enclosed));
         let mut field = Field {
-            place,
+            place: text,
             is_null: false,
         };
         let text = self.text(&field);
         let word = self.enclosed.is_some() && ended != End::Enclosed && text == b"NULL";
         field.is_null = word || saw_null && text.len() == 1;
         Ok(Some(field))
+    }
+
+    /// Where a field is that ends with these bytes, without so many at its beginning.
+    fn place(&mut self, last: Range<usize>, is_made: bool, without: usize) -> Place {
+        if !is_made {
+            return Place::Buffer(last.start + without..last.end);
+        }
+        let rest = self.buffer.get(last).unwrap_or_default();
+        self.made.extend_from_slice(rest);
+        Place::Made(without..self.made.len())
     }
 
     /// Steps over bytes that mean nothing.
