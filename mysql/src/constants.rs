@@ -10,6 +10,8 @@ pub mod capability {
     pub const CONNECT_WITH_DB: u32 = 1 << 3;
     /// The connection is compressed by zlib.
     pub const COMPRESS: u32 = 1 << 5;
+    /// The client can be asked for files of its own: LOAD DATA LOCAL.
+    pub const LOCAL_FILES: u32 = 1 << 7;
     /// Spaces are allowed before the parenthesis of a function; of no meaning to us.
     pub const IGNORE_SPACE: u32 = 1 << 8;
     /// Protocol 4.1: the only one we speak.
@@ -47,6 +49,7 @@ pub mod capability {
         | FOUND_ROWS
         | LONG_FLAG
         | CONNECT_WITH_DB
+        | LOCAL_FILES
         | IGNORE_SPACE
         | PROTOCOL_41
         | INTERACTIVE

@@ -170,6 +170,8 @@ pub struct Arrival {
     pub who: Identity,
     /// It has the capability CLIENT_FOUND_ROWS.
     pub found_rows: bool,
+    /// It has the capability CLIENT_LOCAL_FILES.
+    pub local_files: bool,
     /// It has the capability CLIENT_INTERACTIVE.
     pub interactive: bool,
     /// It came in by the administrators' door.

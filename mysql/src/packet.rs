@@ -146,6 +146,21 @@ impl Received {
     }
 }
 
+/// A payload that a reader has lent.
+#[derive(Debug)]
+pub struct Lent {
+    bytes: Vec<u8>,
+    payload: Range<usize>,
+}
+
+impl Lent {
+    /// The payload.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        self.bytes.get(self.payload.clone()).unwrap_or_default()
+    }
+}
+
 /// Reads packets, and lends them out in place.
 #[derive(Debug)]
 pub struct Reader {
@@ -199,6 +214,38 @@ impl Reader {
             && self.held.is_empty()
         {
             unpacker.begin();
+        }
+    }
+
+    /// How many bytes were received since they were last taken to be counted.
+    pub fn count(&mut self) -> u64 {
+        let unpacked = self
+            .unpacker
+            .as_mut()
+            .map_or(0, |unpacker| *unpacker.received());
+        unpacked + self.held.total
+    }
+
+    /// Gives the payload of the packet received last out of hand, so that others can be received while
+    /// it is in use.
+    pub fn lend(&mut self) -> Lent {
+        let payload = std::mem::take(&mut self.payload);
+        if !self.held.is_empty() {
+            let bytes = self.held.bytes.get(payload).unwrap_or_default().to_vec();
+            let payload = 0..bytes.len();
+            return Lent { bytes, payload };
+        }
+        (self.held.start, self.held.end) = (0, 0);
+        Lent {
+            bytes: std::mem::take(&mut self.held.bytes),
+            payload,
+        }
+    }
+
+    /// Takes it back, for its memory.
+    pub fn take_back(&mut self, lent: Lent) {
+        if self.held.bytes.is_empty() {
+            self.held.bytes = lent.bytes;
         }
     }
 

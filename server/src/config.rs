@@ -149,6 +149,10 @@ settings! {
     /// loopback, all but this machine and link-local addresses]
     #[arg(value_name = "HOSTS")]
     coordinator_branch_hosts: String;
+    /// Directory that LOAD DATA and SELECT … INTO OUTFILE read and write files in; '' for any
+    /// [default: none, they are refused]
+    #[arg(value_name = "PATH")]
+    secure_file_priv: PathBuf;
     /// TCP port that answers GET /metrics for Prometheus, as in: curl http://127.0.0.1:9104/metrics
     /// [default: no such port]
     metrics_port: u16;
@@ -351,6 +355,11 @@ impl Settings {
             ("ssl_cert", path(&self.ssl_cert)),
             ("ssl_key", path(&self.ssl_key)),
             ("tls_version", self.tls_version.clone()),
+            // MySQL's word for none, which is the default.
+            (
+                "secure_file_priv",
+                path(&self.secure_file_priv).filter(|text| text != "NULL"),
+            ),
         ] {
             let text = text.map(|text| (name.to_owned(), toml::Value::String(text)));
             all.extend(text);

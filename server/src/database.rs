@@ -171,6 +171,7 @@ impl Backend for Database {
             id,
             who,
             found_rows,
+            local_files,
             interactive,
             admin,
             collation,
@@ -190,6 +191,9 @@ impl Backend for Database {
         session.set_client_collation(collation);
         session.set_encryption(encryption);
         session.set_compression(compression);
+        if local_files {
+            session.set_local_files();
+        }
         if interactive {
             session.set_interactive();
         }

@@ -47,6 +47,9 @@ macro_rules! errors {
 }
 
 errors! {
+    1 cannot_create_file(path, errno, why) "Can't create/write to file '{path}' (OS errno {errno} - {why})";
+    2 cannot_read_file(path, errno, why) "Error reading file '{path}' (OS errno {errno} - {why})";
+    13 cannot_stat_file(path, errno, why) "Can't get stat of '{path}' (OS errno {errno} - {why})";
     29 log_file_not_found(path, errno, why) "File '{path}' not found (OS errno {errno} - {why})";
     138 snapshot_ignored() "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE READ isolation level.";
     1007 database_exists(name) "Can't create database '{name}'; database exists";
@@ -135,6 +138,10 @@ errors! {
     1072 key_column_missing(column) "Key column '{column}' doesn't exist in table";
     1074 column_too_long(column, max) "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead";
     1075 wrong_auto_key() "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    1083 wrong_field_terminators() "Field separator argument is not what is expected; check the manual";
+    1084 blobs_of_fixed_length() "You can't use fixed rowlength with BLOBs; please use 'fields terminated by'";
+    1085 file_not_readable(path) "The file '{path}' must be in the database directory or be readable by all";
+    1086 file_exists(path) "File '{path}' already exists";
     1089 wrong_prefix_key() "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
     1090 cannot_remove_all_columns() "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
     1091 cannot_drop(name) "Can't DROP '{name}'; check that column/key exists";
@@ -222,6 +229,14 @@ errors! {
     1251 unsupported_auth_mode() "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     1253 collation_mismatch(collation, charset) "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
     1260 cut_by_group_concat(row) "Row {row} was cut by GROUP_CONCAT()";
+    1261 too_few_fields(row) "Row {row} doesn't contain data for all columns";
+    1262 too_many_fields(row) "Row {row} was truncated; it contained more data than there were input columns";
+    1263 null_to_not_null(column, row) "Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}";
+    1409 fixed_rows_to_variable() "Can't load value from file with fixed size rows to variable";
+    1475 ambiguous_field_term() "First character of the FIELDS TERMINATED string is ambiguous; please use non-optional and non-empty FIELDS ENCLOSED BY";
+    1638 separator_not_ascii() "Non-ASCII separator arguments are not fully supported";
+    3948 local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
+    3953 several_into() "Multiple INTO clauses in one query block.";
     1264 out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
     1265 data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1266 using_other_engine(table) "Using storage engine InnoDB for table '{table}'";
@@ -722,7 +737,7 @@ mod tests {
         let unknown = NUMBERS.iter().copied().filter(is_unknown);
         assert_eq!(
             unknown.collect::<Vec<_>>(),
-            [29, 138, 1021, 1254, 1255, 1677]
+            [1, 2, 13, 29, 138, 1021, 1254, 1255, 1677]
         );
     }
 

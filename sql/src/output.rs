@@ -56,6 +56,21 @@ pub trait Output {
     fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()>;
     /// A row of it; values are of the columns' types.
     fn row(&mut self, row: &[Value]) -> std::io::Result<()>;
+    /// Asks the client for a file of its own, which it sends in pieces.
+    fn ask_for_file(&mut self, name: &str) -> std::io::Result<()> {
+        let _ = name;
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+    /// Waits for the next piece of it; an empty one is its end. `Interrupted`: the statement was killed
+    /// meanwhile.
+    fn take_piece(&mut self) -> std::io::Result<&[u8]> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+    /// Waits until the client has sent the rest of it, which nobody wants, though the statement was
+    /// killed.
+    fn skip_file(&mut self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
     /// The statement is done: an OK packet, or the end of the result set.
     fn end(&mut self, done: &Done) -> std::io::Result<()>;
 }

@@ -1,6 +1,10 @@
 //! What a backend of [`super::Env`] must offer: the calls of a disk, a clock, random bytes.
 
-use std::{io, path::Path, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// How to open a file. All modes read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +17,15 @@ pub enum Mode {
     CreateNew,
 }
 
+/// What is wanted of a file of others, which a statement names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// To read it: it must be a regular file, and no symbolic link.
+    Read,
+    /// To write it: there must be nothing of its name, a symbolic link included.
+    New,
+}
+
 /// A disk, a clock and random bytes: the machine's, or a fake. See [`super::Env`] for the calls.
 #[expect(
     missing_docs,
@@ -20,6 +33,18 @@ pub enum Mode {
 )]
 pub trait Backend: Send + Sync {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Handle>>;
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
+    fn open_foreign(&self, path: &Path, wanted: Foreign) -> io::Result<Box<dyn Handle>> {
+        self.open(
+            path,
+            match wanted {
+                Foreign::Read => Mode::Existing,
+                Foreign::New => Mode::CreateNew,
+            },
+        )
+    }
     fn create_dir(&self, path: &Path) -> io::Result<()>;
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;

@@ -17,7 +17,7 @@ pub mod splitmix;
 mod spread;
 mod stats;
 
-pub use disk::{Backend, Handle, Mode, is_full};
+pub use disk::{Backend, Foreign, Handle, Mode, is_full};
 pub use notices::{Level, Notice, Subsystem};
 pub use parallel::{Alone, alone, on_all_processors, processors};
 pub use spread::{Spread, Spreading};
@@ -86,6 +86,21 @@ impl Env {
         Ok(File {
             handle,
             counters: self.registry.counters(path),
+            backend: Arc::clone(&self.backend),
+        })
+    }
+
+    /// Where a path leads when all symbolic links have been followed. Everything on it must exist.
+    pub fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        self.backend.resolve(path)
+    }
+
+    /// Opens a file of others, which is not counted among those of the engine. `InvalidInput`: it is
+    /// there, and is no regular file.
+    pub fn open_foreign(&self, path: &Path, wanted: Foreign) -> io::Result<File> {
+        Ok(File {
+            handle: self.backend.open_foreign(path, wanted)?,
+            counters: Arc::default(),
             backend: Arc::clone(&self.backend),
         })
     }

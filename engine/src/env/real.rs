@@ -1,11 +1,11 @@
 //! The machine's own files, clock and random bytes.
 
-use super::disk::{Backend, Handle, Mode};
+use super::disk::{Backend, Foreign, Handle, Mode};
 use std::{
     fs::{self, OpenOptions, TryLockError},
     io::{self, Read},
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::Path,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -39,6 +39,29 @@ impl Backend for Machine {
             }
         }
         Ok(Box::new(RealFile(options.open(path)?)))
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    fn open_foreign(&self, path: &Path, wanted: Foreign) -> io::Result<Box<dyn Handle>> {
+        if wanted == Foreign::New {
+            return self.open(path, Mode::CreateNew);
+        }
+        // A pipe would be waited for, and a symbolic link lead elsewhere.
+        let seen = fs::symlink_metadata(path)?;
+        let other = || io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+        if !seen.is_file() {
+            return Err(other());
+        }
+        let file = OpenOptions::new().read(true).open(path)?;
+        let opened = file.metadata()?;
+        // Somebody may have put something else there meanwhile.
+        if (opened.dev(), opened.ino()) != (seen.dev(), seen.ino()) {
+            return Err(other());
+        }
+        Ok(Box::new(RealFile(file)))
     }
 
     fn create_dir(&self, path: &Path) -> io::Result<()> {

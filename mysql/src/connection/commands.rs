@@ -240,9 +240,13 @@ impl<B: Backend> Connection<B> {
     ) -> Outcome {
         self.take_slot(commands);
         let session = &mut commands.session;
+        let lent = self.wire.reader.lend();
         let mut out = Reply {
             writer: &mut self.wire.writer,
             stream: &self.stream,
+            reader: &mut self.wire.reader,
+            packet_max: session.max_allowed_packet(),
+            read_patience: session.read_timeout(),
             late: self.late.as_deref(),
             owner: &commands.owner,
             patience: session.write_timeout(),
@@ -253,7 +257,8 @@ impl<B: Backend> Connection<B> {
             in_rows: false,
             broken: false,
         };
-        let result = run(session, self.wire.reader.payload(), &mut out);
+        let result = run(session, lent.payload(), &mut out);
+        out.reader.take_back(lent);
         if out.broken {
             return Err(End::Quiet);
         }

@@ -158,6 +158,7 @@ impl<B: Backend> Connection<B> {
             id: self.id,
             who,
             found_rows: request.capabilities & capability::FOUND_ROWS != 0,
+            local_files: request.capabilities & capability::LOCAL_FILES != 0,
             interactive: request.capabilities & capability::INTERACTIVE != 0,
             admin: self.admin,
             collation: request.collation.unwrap_or(DEFAULT),

@@ -4,7 +4,7 @@
 use super::{
     connection::late::Late,
     constants::{capability, column},
-    packet::{Writer, put_lenenc, put_string},
+    packet::{Reader, Writer, put_lenenc, put_string},
     stream::{Prompt, Stream},
 };
 use cohort_engine::{
@@ -263,6 +263,12 @@ pub struct Reply<'a> {
     pub writer: &'a mut Writer,
     /// Where they are sent when they become many.
     pub stream: &'a Stream,
+    /// Where the client's packets come from that belong to the command: those of a file.
+    pub reader: &'a mut Reader,
+    /// The longest that one of them may be, in bytes.
+    pub packet_max: usize,
+    /// How long the client may send nothing of a file: net_read_timeout.
+    pub read_patience: Duration,
     /// The reply before this one.
     pub late: Option<&'a Late>,
     /// Whose rows they are: gives its slot back meanwhile, and may be killed.
@@ -318,13 +324,31 @@ impl Output for Reply<'_> {
         }
         self.flush_if_long()
     }
+
+    fn ask_for_file(&mut self, name: &str) -> io::Result<()> {
+        self.ask(name)
+    }
+
+    fn take_piece(&mut self) -> io::Result<&[u8]> {
+        self.receive(true)
+    }
+
+    fn skip_file(&mut self) -> io::Result<()> {
+        while !self.broken && !self.receive(false)?.is_empty() {}
+        Ok(())
+    }
 }
 
 impl Reply<'_> {
     fn flush_if_long(&mut self) -> io::Result<()> {
-        if self.writer.buffer.len() < FLUSH {
-            return Ok(());
+        match self.writer.buffer.len() < FLUSH {
+            true => Ok(()),
+            false => self.flush(),
         }
+    }
+
+    /// Sends what there is.
+    fn flush(&mut self) -> io::Result<()> {
         if let Some(late) = self.late
             && !late.has_gone()
         {
@@ -504,5 +528,6 @@ fn put_binary_time(out: &mut Vec<u8>, time: Time) {
     }
 }
 
+mod file;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use crate::{
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
+    invariant::broken,
     txn::{LockMode, OnConflict, Read},
     types::{Column, ColumnType, DateTime, Table, Value, row},
 };
@@ -51,6 +52,7 @@ pub(super) fn insert<'p>(
             context.eval.set_params(all);
             Ok(inserter.outcome(single, context))
         }
+        InsertRows::File(_) => Err(broken("LOAD DATA has a way of its own").into()),
         InsertRows::Query(query) => {
             context.eval.forgive_nulls();
             if reads(query, &plan.table) {
@@ -77,7 +79,8 @@ fn reads(query: &Query, table: &Table) -> bool {
     found
 }
 
-struct Inserter<'p> {
+/// Puts rows into a table, one after the other.
+pub(super) struct Inserter<'p> {
     plan: &'p Insert,
     table: &'p Arc<Table>,
     /// The new row.
@@ -94,6 +97,8 @@ struct Inserter<'p> {
     required: Vec<usize>,
     /// Columns that no value is given for and whose default is computed from the others.
     computed: Vec<usize>,
+    /// Columns that no value is given for and that are zero or empty then.
+    zeroed: Vec<usize>,
     /// How many rows are expected, if that is known: so many AUTO_INCREMENT values are taken at once.
     expected: u64,
     /// Those that are left of them: from the first, below the last.
@@ -117,8 +122,33 @@ struct Inserter<'p> {
     given: u64,
 }
 
+/// What became of a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is in the table.
+    Stored,
+    /// IGNORE has left it out for another one of the same key, or it came to the same as that one.
+    Left,
+    /// It breaks a constraint, and IGNORE has left it out.
+    Refused,
+}
+
+/// What a LOAD DATA tells of.
+pub(super) struct LoadCounts {
+    /// Rows that came as far as the table.
+    pub records: u64,
+    /// Rows that gave way to others.
+    pub deleted: u64,
+    /// Rows that were left out.
+    pub skipped: u64,
+    /// Rows that came, and those that gave way.
+    pub affected: u64,
+    /// The first AUTO_INCREMENT value that was generated; 0 if none was.
+    pub generated_id: u64,
+}
+
 impl<'p> Inserter<'p> {
-    fn new(plan: &'p Insert, returning: Returning<'p>) -> Inserter<'p> {
+    pub(super) fn new(plan: &'p Insert, returning: Returning<'p>) -> Inserter<'p> {
         let columns = plan.table.columns.len();
         let auto = plan.table.auto_increment_column();
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
@@ -140,6 +170,7 @@ impl<'p> Inserter<'p> {
             missing,
             required,
             computed,
+            zeroed: Vec::new(),
             expected: 0,
             reserved: 0..0,
             first_generated: 0,
@@ -153,6 +184,43 @@ impl<'p> Inserter<'p> {
             ignored: 0,
             given: 0,
         }
+    }
+
+    /// What it has done for a LOAD DATA.
+    pub(super) fn counts_of_load(&self) -> LoadCounts {
+        let deleted = if self.plan.replace {
+            self.duplicates
+        } else {
+            0
+        };
+        LoadCounts {
+            records: self.records,
+            deleted,
+            skipped: self.records.saturating_sub(self.affected - deleted),
+            affected: self.affected,
+            generated_id: self.first_generated,
+        }
+    }
+
+    /// Columns that are not given and have no default are zero or empty, whatever the sql_mode is.
+    pub(super) fn forgive_missing(&mut self) {
+        self.computed.append(&mut self.required);
+        let is_computed = |position: &usize| {
+            let column = self.table.columns.get(*position);
+            column.is_some_and(|column| column.default.is_computed())
+        };
+        let (computed, zeroed) = self.computed.iter().partition(|p| is_computed(p));
+        (self.computed, self.zeroed) = (computed, zeroed);
+    }
+
+    /// The row that was begun last is none.
+    pub(super) fn forget_row(&mut self) {
+        self.records -= 1;
+    }
+
+    /// Whether the new row has NULL there.
+    pub(super) fn is_null(&self, position: usize) -> bool {
+        self.row.get(position).is_some_and(Value::is_null)
     }
 
     fn outcome(self, single: bool, context: &ExecContext) -> Outcome {
@@ -179,7 +247,7 @@ impl<'p> Inserter<'p> {
         }
     }
 
-    fn begin_row(&mut self, context: &mut ExecContext) {
+    pub(super) fn begin_row(&mut self, context: &mut ExecContext) {
         self.records += 1;
         context.eval.row_number = self.records;
         self.row.fill(Value::Null);
@@ -200,11 +268,16 @@ impl<'p> Inserter<'p> {
                 }
             }
         }
-        self.finish_row(context)
+        self.finish_row(context)?;
+        Ok(())
     }
 
     /// The value of an expression on the new row as far as it is known.
-    fn value(&mut self, computed: &Computed, context: &mut ExecContext) -> Result<Value, Stop> {
+    pub(super) fn value(
+        &mut self,
+        computed: &Computed,
+        context: &mut ExecContext,
+    ) -> Result<Value, Stop> {
         if computed.subqueries.is_empty() {
             return Ok(eval(&computed.expr, &self.row, &mut context.eval)?);
         }
@@ -233,17 +306,19 @@ impl<'p> Inserter<'p> {
         for (slot, value) in slots.zip(further) {
             *slot = std::mem::take(value);
         }
-        self.finish_row(context)
+        self.finish_row(context)?;
+        Ok(())
     }
 
     /// The row before values are given to it: expressions may refer to columns before theirs.
-    fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+    pub(super) fn defaults(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
         // The definition has been checked, in the sql_mode of then.
         context.eval.takes_zero_dates = true;
         let taken = self.default_values(|inserter| &inserter.missing, context);
         context.eval.takes_zero_dates = false;
         taken?;
-        for &position in self.required.iter().chain(&self.computed) {
+        let others = self.required.iter().chain(&self.computed);
+        for &position in others.chain(&self.zeroed) {
             if let (Some(column), Some(slot)) =
                 (self.table.columns.get(position), self.row.get_mut(position))
                 && !column.nullable
@@ -272,7 +347,12 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
-    fn default_value(&mut self, position: usize, context: &mut ExecContext) -> Result<(), Stop> {
+    /// Gives a column its default.
+    pub(super) fn default_value(
+        &mut self,
+        position: usize,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
         if self.auto == Some(position) {
             return Ok(());
         }
@@ -287,13 +367,15 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
-    fn put(&mut self, position: usize, value: Value) {
+    /// Puts a value of the column's type into the row.
+    pub(super) fn put(&mut self, position: usize, value: Value) {
         if let Some(slot) = self.row.get_mut(position) {
             *slot = value;
         }
     }
 
-    fn set(
+    /// Assigns a value to a column.
+    pub(super) fn set(
         &mut self,
         position: usize,
         value: Value,
@@ -408,7 +490,8 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
-    fn finish_row(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+    /// Computes what is left of the row, and puts it into the table.
+    pub(super) fn finish_row(&mut self, context: &mut ExecContext) -> Result<Fate, Stop> {
         self.check_required(context)?;
         self.default_values(|inserter| &inserter.computed, context)?;
         context.eval.check_losses()?;
@@ -416,11 +499,11 @@ impl<'p> Inserter<'p> {
         // No constraint names the column that counts, and a row that is refused takes no number.
         if !check::accepts(self.table, &self.row, context)? {
             self.ignored += 1;
-            return Ok(());
+            return Ok(Fate::Refused);
         }
         let Some(mut parents) = self.find_parents(context)? else {
             self.ignored += 1;
-            return Ok(());
+            return Ok(Fate::Refused);
         };
         let reserved = self.reserved.clone();
         self.auto_increment(context)?;
@@ -440,18 +523,19 @@ impl<'p> Inserter<'p> {
                     self.affected += 1;
                     self.note_given(context);
                     self.note_generated();
-                    return self.tell(context);
+                    self.tell(context)?;
+                    return Ok(Fate::Stored);
                 }
                 Changed::Ignored => {
                     self.ignored += 1;
                     self.note_generated();
-                    return Ok(());
+                    return Ok(Fate::Refused);
                 }
                 Changed::Duplicate(index) => index,
             };
             if self.duplicate(&index, context)? {
                 self.give_back(reserved, context);
-                return Ok(());
+                return Ok(Fate::Left);
             }
         }
     }

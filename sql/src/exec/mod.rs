@@ -12,12 +12,15 @@ mod change;
 mod check;
 mod derived;
 mod distinct;
+mod export;
+mod files;
 mod foreign_key;
 mod generated;
 mod insert;
 mod joined;
 mod json_table;
 mod key;
+mod load;
 pub(crate) mod memory;
 mod patience;
 mod returning;
@@ -44,7 +47,7 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, eval, for_variable},
     output::Output,
-    plan::{Body, Demands, Insert, Plan, Query, Relations, TableRelations, TableUse},
+    plan::{Body, Demands, Insert, InsertRows, Plan, Query, Relations, TableRelations, TableUse},
     statements::TableIo,
 };
 use cohort_engine::{
@@ -337,6 +340,7 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
             })
         }
         Body::SelectInto(query, variables) => select_into(query, variables, context),
+        Body::SelectIntoFile(export) => export::export(export, context),
         Body::Explain(rows) => {
             out.columns(&plan.columns).map_err(Stop::Gone)?;
             for row in rows {
@@ -347,9 +351,10 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
                 ..Outcome::default()
             })
         }
-        Body::Insert(insert) => {
-            atomically(context, |context| run_insert(insert, plan, context, out))
-        }
+        Body::Insert(insert) => atomically(context, |context| match &insert.rows {
+            InsertRows::File(load) => load::load(insert, load, context, out),
+            InsertRows::Values(_) | InsertRows::Query(_) => run_insert(insert, plan, context, out),
+        }),
         Body::Update(update) => atomically(context, |context| write::update(update, context)),
         Body::Delete(delete) => atomically(context, |context| {
             let returning = Returning::begin(plan, delete.returning.as_deref(), out)?;

@@ -11,7 +11,7 @@ use cohort_engine::types::{Table, Value, row};
 /// The result of a statement with RETURNING; of others, nothing.
 pub(super) struct Returning<'r> {
     items: Option<&'r [Computed]>,
-    out: &'r mut dyn Output,
+    out: Option<&'r mut dyn Output>,
     /// The rows so far.
     pub rows: u64,
 }
@@ -28,9 +28,18 @@ impl<'r> Returning<'r> {
         }
         Ok(Returning {
             items,
-            out,
+            out: Some(out),
             rows: 0,
         })
+    }
+
+    /// No result, of a statement that has no such clause.
+    pub fn nobody() -> Returning<'r> {
+        Returning {
+            items: None,
+            out: None,
+            rows: 0,
+        }
     }
 
     /// What is told of a row, computed of its image in the first slots of the block's row.
@@ -62,7 +71,10 @@ impl<'r> Returning<'r> {
         let Some(row) = row else {
             return Ok(());
         };
-        self.out.row(row).map_err(Stop::Gone)?;
+        let Some(out) = &mut self.out else {
+            return Ok(());
+        };
+        out.row(row).map_err(Stop::Gone)?;
         self.rows += 1;
         Ok(())
     }

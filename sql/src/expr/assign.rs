@@ -3,7 +3,7 @@
 
 use super::{
     EvalContext, Expr, ExprType, SqlMode, as_number,
-    convert::{self, Number},
+    convert::{self, Flaw, Number},
     infer,
     types::NOT_FIXED,
 };
@@ -416,9 +416,9 @@ impl Target<'_, '_> {
                 Some(Number::UInt(n)) => n.into(),
                 // An unsigned column refuses a negative decimal, even one that rounds to zero.
                 Some(Number::Decimal(n)) if self.column.unsigned && n.sign() == Sign::Minus => {
-                    decimal_to_wide(&n).min(-1)
+                    convert::decimal_to_wide(&n).min(-1)
                 }
-                Some(Number::Decimal(n)) => decimal_to_wide(&n),
+                Some(Number::Decimal(n)) => convert::decimal_to_wide(&n),
                 // `as` clips.
                 Some(Number::Double(x)) => x.round_ties_even() as i128,
                 None => 0,
@@ -445,18 +445,12 @@ impl Target<'_, '_> {
 
     /// The number at the start of a text, rounded; what is wrong if it is not all of the text.
     fn text_to_integer(&self, text: &[u8]) -> (i128, Option<SqlError>) {
-        let exact = convert::text_to_decimal(text);
-        let (prefix, _) = convert::numeric_prefix(text);
-        let trimmed = text.trim_ascii();
-        let rest = trimmed.get(prefix.len()..).unwrap_or_default();
-        // An exponent may come to nothing.
-        let all = matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-']);
-        let lost = match prefix {
-            "" => Some(self.incorrect("integer", text)),
-            _ if exact.garbage && !all => Some(self.truncated()),
-            _ => None,
-        };
-        (decimal_to_wide(&exact.number), lost)
+        let (number, flaw) = convert::stored_integer(text);
+        let lost = flaw.map(|flaw| match flaw {
+            Flaw::NoNumber => self.incorrect("integer", text),
+            Flaw::More => self.truncated(),
+        });
+        (number, lost)
     }
 
     fn floating(&mut self, value: &Value) -> Result<Value, SqlError> {
@@ -634,7 +628,7 @@ impl Target<'_, '_> {
                 bits_of_bytes(&shown)
             }
             Value::Decimal(number) => {
-                let wide = decimal_to_wide(number);
+                let wide = convert::decimal_to_wide(number);
                 let near = wide.clamp(0, u64::MAX.into());
                 if near != wide || number.sign() == Sign::Minus {
                     self.out_of_range()?;
@@ -646,11 +640,12 @@ impl Target<'_, '_> {
         let fits = number.filter(|number| number & !mask == 0);
         if fits.is_none() {
             let (name, row) = (&self.column.name, self.context.row_number);
-            if self.context.is_strict() {
-                return Err(SqlError::data_too_long(name, row));
-            }
-            let lost = SqlError::out_of_range(name, row);
-            self.context.warnings.warn(lost);
+            // Under IGNORE it is the error of strict mode that becomes a warning.
+            let lost = match self.context.statement.sql_mode.has(SqlMode::STRICT) {
+                true => SqlError::data_too_long(name, row),
+                false => SqlError::out_of_range(name, row),
+            };
+            self.lossy(lost)?;
         }
         Ok(Value::UInt(fits.unwrap_or(mask)))
     }
@@ -753,7 +748,7 @@ impl Target<'_, '_> {
 
     /// Something does not fit. Spaces may go: unnoticed from CHAR, with a note from others.
     fn too_long(&mut self, rest: &[u8]) -> Result<(), SqlError> {
-        if !self.column.is_binary() && rest.iter().all(|&byte| byte == b' ') {
+        if !self.column.is_binary() && rest.iter().all(u8::is_ascii_whitespace) {
             if !matches!(self.column.ty, ColumnType::Char(_)) {
                 let note = self.truncated();
                 self.context.warnings.note(note);
@@ -985,15 +980,4 @@ fn whole(value: DateTime, has_time: bool) -> Parsed {
         truncated: false,
         offset_seconds: None,
     }
-}
-
-/// Rounded, and clipped beyond what any integer column holds.
-fn decimal_to_wide(number: &Decimal) -> i128 {
-    use bigdecimal::ToPrimitive;
-    let (digits, _) = convert::round(number, 0).into_bigint_and_scale();
-    digits.to_i128().unwrap_or(if digits.sign() == Sign::Minus {
-        i128::MIN
-    } else {
-        i128::MAX
-    })
 }

@@ -198,10 +198,19 @@ pub(super) fn numeric_prefix(text: &[u8]) -> (&str, bool) {
     (std::str::from_utf8(&text[..end]).unwrap_or(""), garbage)
 }
 
-/// A text shown in a warning: at most 128 characters.
+/// A text shown in a warning: at most 128 characters, up to a zero byte, and with question marks for
+/// what is none.
 pub(super) fn shown(text: &[u8]) -> String {
+    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
     let end = Collation::Utf8mb4Bin.char_offset(text, 128);
-    String::from_utf8_lossy(&text[..end]).into_owned()
+    let mut shown = String::with_capacity(end);
+    for chunk in text[..end].utf8_chunks() {
+        shown.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            shown.push('?');
+        }
+    }
+    shown
 }
 
 /// The number a text begins with, 0 if none, with a warning if there is more or nothing.
@@ -262,6 +271,69 @@ pub(super) fn text_to_decimal(text: &[u8]) -> ExactText {
             cut: false,
         },
     }
+}
+
+/// What is wrong with a text that an integer is made of.
+pub(super) enum Flaw {
+    /// It begins with no number.
+    NoNumber,
+    /// It goes on behind the number.
+    More,
+}
+
+/// The number at the start of a text that is stored as an integer, rounded.
+pub(super) fn stored_integer(text: &[u8]) -> (i128, Option<Flaw>) {
+    if let Some(number) = plain_integer(text) {
+        return (number.into(), None);
+    }
+    let first = text.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+    if first.is_some_and(u8::is_ascii_whitespace) {
+        return (0, Some(Flaw::NoNumber));
+    }
+    let exact = text_to_decimal(text);
+    let (prefix, _) = numeric_prefix(text);
+    let trimmed = text.trim_ascii();
+    let rest = trimmed.get(prefix.len()..).unwrap_or_default();
+    // An exponent may come to nothing.
+    let all = matches!(rest, [b'e' | b'E'] | [b'e' | b'E', b'+' | b'-']);
+    let flaw = match prefix {
+        "" => Some(Flaw::NoNumber),
+        _ if exact.garbage && !all => Some(Flaw::More),
+        _ => None,
+    };
+    (decimal_to_wide(&exact.number), flaw)
+}
+
+/// The integer that a text is which has nothing but digits, and a sign perhaps: the usual case.
+fn plain_integer(text: &[u8]) -> Option<i64> {
+    /// So many always fit.
+    const DIGITS_MAX: usize = 18;
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.is_empty() || digits.len() > DIGITS_MAX {
+        return None;
+    }
+    let mut number = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    Some(if digits.len() < text.len() {
+        -number
+    } else {
+        number
+    })
+}
+
+/// A decimal as a whole number, rounded and clipped.
+pub(super) fn decimal_to_wide(number: &Decimal) -> i128 {
+    let (digits, _) = round(number, 0).into_bigint_and_scale();
+    digits.to_i128().unwrap_or(match digits.sign() {
+        bigdecimal::num_bigint::Sign::Minus => i128::MIN,
+        _ => i128::MAX,
+    })
 }
 
 /// Digits after the point.

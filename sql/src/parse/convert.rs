@@ -1,7 +1,7 @@
 //! Our tokens as sqlparser's, and what it does not know in words that it does.
 
 use super::{
-    Depth, Text, is_one_of,
+    Depth, IntoSyntax, LoadSyntax, Text, files, is_one_of,
     json_table::{self, JsonTableSyntax},
 };
 
@@ -22,7 +22,10 @@ pub(super) struct Converter<'a> {
     pub out: Vec<TokenWithSpan>,
     pub parameters: u32,
     pub ignore: bool,
-    pub into: Vec<String>,
+    pub into: IntoSyntax,
+    pub load: Option<LoadSyntax>,
+    /// The literals are parameters.
+    pub lifted: bool,
     pub warnings: Vec<SqlError>,
     /// How many points the name has that the last tokens are of.
     pub points: usize,
@@ -77,10 +80,10 @@ const POINTS_MAX: usize = 2;
 /// How deep parentheses are looked into ahead.
 const AHEAD_MAX: isize = 250;
 
-impl Converter<'_> {
+impl<'a> Converter<'a> {
     /// Converts all tokens; returns how deep the tree can be.
     pub fn convert(&mut self, lifted: Option<&Lifted>) -> Result<usize, SqlError> {
-        let mut lexer = Lexer::new(self.source, self.mode);
+        let mut lexer = self.begin()?;
         let mut places = lifted.map_or(&[][..], |l| &l.places[..]).iter();
         let mut place = places.next();
         let folded = lifted.and_then(|l| l.folded).unwrap_or((usize::MAX, 0));
@@ -172,6 +175,41 @@ impl Converter<'_> {
             self.push(token, out);
         }
         Ok(depth.deepest())
+    }
+
+    /// A lexer at the beginning; of LOAD DATA, which the library is told as an INSERT, behind its SET.
+    fn begin(&mut self) -> Result<Lexer<'a>, SqlError> {
+        let mut lexer = Lexer::new(self.source, self.mode);
+        let mut after = lexer.clone();
+        let verb = after.next_token();
+        if !verb.is_word(self.source, "LOAD") {
+            return Ok(lexer);
+        }
+        let Some(read) = files::read_load(self.source, self.mode, &after)? else {
+            return Ok(lexer);
+        };
+        self.load = Some(read.syntax);
+        self.warnings.extend(read.warnings);
+        self.push(verb, Out::make_word("INSERT", None));
+        self.push(verb, Out::make_word("INTO", None));
+        for token in read.table {
+            let name = lexer::name(token.text(self.source));
+            let out = match token.is_symbol(self.source, ".") {
+                true => Out::Period,
+                false => Out::make_word(&name, Some('`')),
+            };
+            self.push(token, out);
+        }
+        let Some(set) = read.set else {
+            self.push(read.end, Out::make_word("VALUES", None));
+            self.push(read.end, Out::LParen);
+            self.push(read.end, Out::RParen);
+            while lexer.next_token().kind != Kind::End {}
+            return Ok(lexer);
+        };
+        self.push(set, Out::make_word("SET", None));
+        while lexer.next_token() != set {}
+        Ok(lexer)
     }
 
     /// What is read ahead here: then the lexer behind it.

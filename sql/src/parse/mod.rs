@@ -9,9 +9,11 @@ mod ahead;
 mod convert;
 mod depth;
 mod dialect;
+mod files;
 mod json_table;
 mod key;
 
+pub use files::{FieldTarget, FileFormat, IntoFile, IntoSyntax, LoadSyntax};
 pub use json_table::{JsonColumnSyntax, JsonTableSyntax, OtherwiseSyntax};
 
 use crate::{
@@ -42,8 +44,10 @@ pub struct Parsed<'a> {
     pub ignore: bool,
     /// How many parameters there are.
     pub parameters: u32,
-    /// The user variables of SELECT … INTO.
-    pub into: Vec<String>,
+    /// Where the rows of a SELECT go.
+    pub into: IntoSyntax,
+    /// It is a LOAD DATA, and the tree only says into what, and what it SETs.
+    pub load: Option<LoadSyntax>,
     /// The columns of each JSON_TABLE, by number: the tree has that for a path.
     pub json_tables: Vec<JsonTableSyntax>,
     /// Warnings about what is deprecated.
@@ -446,7 +450,9 @@ pub fn parse<R>(
         out: Vec::new(),
         parameters: 0,
         ignore: false,
-        into: Vec::new(),
+        into: IntoSyntax::Client,
+        load: None,
+        lifted: lifted.is_some(),
         warnings: Vec::new(),
         points: 0,
         updated: convert::UpdatedTables::default(),
@@ -463,6 +469,7 @@ pub fn parse<R>(
         parameters,
         ignore,
         into,
+        load,
         warnings,
         json_tables,
         ..
@@ -483,6 +490,7 @@ pub fn parse<R>(
             ignore,
             parameters,
             into,
+            load,
             warnings,
             json_tables,
         })
@@ -558,18 +566,28 @@ mod tests {
     }
 
     #[test]
-    fn files_are_no_target() {
-        for sql in [
-            "SELECT 1 INTO OUTFILE '/tmp/x'",
-            "SELECT * INTO DUMPFILE 'x' FROM t",
-            "(SELECT a FROM t) INTO OUTFILE 'x'",
+    fn files_are_a_target() {
+        for (sql, rest) in [
+            ("SELECT 1 INTO OUTFILE 'x'", "SELECT 1"),
+            (
+                "SELECT * INTO OUTFILE 'x' FIELDS TERMINATED BY ',' FROM t",
+                "SELECT * FROM t",
+            ),
+            ("(SELECT a FROM t) INTO DUMPFILE 'x'", "(SELECT a FROM t)"),
+            (
+                "SELECT a FROM t INTO OUTFILE 'x' LINES TERMINATED BY 'y' FOR UPDATE",
+                "SELECT a FROM t FOR UPDATE",
+            ),
         ] {
-            assert!(
-                error(sql).contains("'SELECT … INTO "),
-                "{sql}: {}",
-                error(sql)
-            );
+            let read = |parsed: &Parsed<'_>| {
+                let is_file = matches!(parsed.into, IntoSyntax::File(_));
+                Ok((is_file, parsed.statement.to_string()))
+            };
+            let parsed = parse(sql.as_bytes(), Mode::default(), None, read);
+            assert_eq!(parsed, Ok((true, rest.to_owned())), "{sql}");
         }
+        let syntax = error("SELECT 1 INTO DUMPFILE 'x' FIELDS TERMINATED BY 'a'");
+        assert!(syntax.contains("near 'FIELDS"), "{syntax}");
     }
 
     #[test]

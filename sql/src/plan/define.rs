@@ -52,7 +52,7 @@ pub fn define_view(
     let ast::Statement::Query(query) = &parsed.statement else {
         return Err(SqlError::not_supported("this statement in a view"));
     };
-    if !parsed.into.is_empty() {
+    if parsed.into != crate::parse::IntoSyntax::Client {
         return Err(SqlError::view_with_into());
     }
     if parsed.parameters > 0 {

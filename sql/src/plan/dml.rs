@@ -228,7 +228,7 @@ impl Planner<'_> {
     }
 
     /// Refuses what INSERT has elsewhere only; the name of its table.
-    fn plain_insert<'i>(
+    pub(super) fn plain_insert<'i>(
         &mut self,
         insert: &'i ast::Insert,
     ) -> Result<&'i ast::ObjectName, SqlError> {

@@ -25,6 +25,7 @@ mod dml;
 mod ends;
 mod explain;
 mod figures;
+mod files;
 mod from;
 mod grouping;
 mod implied;
@@ -54,6 +55,7 @@ pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
+pub use files::{Export, FileUse};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
 pub use needs::{Need, Part as NeededPart};
 pub use relations::{Parent, Reference, Relations, TableRelations};
@@ -67,7 +69,7 @@ use crate::{
     expr::{Expr, ExprType, SqlMode, Statement, Taken, VariableScope},
     expr_text::Meanings,
     lexer::ValueKind,
-    parse::{JsonTableSyntax, Parsed, Text},
+    parse::{JsonTableSyntax, LoadSyntax, Parsed, Text},
     rights::Rights,
     row_expr::Settings,
     statements::Who,
@@ -168,6 +170,8 @@ pub struct CompileContext<'a> {
     pub who: Option<Asker<'a>>,
     /// The session has locked tables: others are not there for it.
     pub locked: bool,
+    /// Whether files may be used so: 1045, 1227 and 3948 if they may not.
+    pub files: &'a (dyn Fn(FileUse) -> Result<(), SqlError> + Sync),
     /// The value of a system variable now, for its type; 1193 if there is none.
     pub variable: &'a (dyn Fn(VariableScope, &str) -> Result<Value, SqlError> + Sync),
     /// The type of a user variable's value now.
@@ -190,6 +194,19 @@ pub fn compile(
     template: bool,
     filling: Option<&Filling>,
 ) -> Result<Plan, SqlError> {
+    // Before names are looked up.
+    FileUse::of(parsed).map_or(Ok(()), context.files)?;
+    // Fields of a file are texts, whatever the variables are now that they go to.
+    let load = parsed.load.as_ref();
+    let fields = load.map(LoadSyntax::variables).unwrap_or_default();
+    let user_variable = |name: &str| match fields.contains(&name) {
+        true => files::type_of_field(context.settings.collation),
+        false => (context.user_variable)(name),
+    };
+    let context = &CompileContext {
+        user_variable: &user_variable,
+        ..*context
+    };
     let mut planner = Planner::new(parsed, context, template);
     let mut writes = true;
     let statement = planner.behind_with(&parsed.statement)?;
@@ -202,13 +219,11 @@ pub fn compile(
             let (query, columns) = planner.top_query(query)?;
             writes = false;
             query.each_source(&mut |source| writes |= source.lock.is_some());
-            if parsed.into.is_empty() {
-                (Body::Select(query), columns)
-            } else if parsed.into.len() == query.types.len() {
-                (Body::SelectInto(query, parsed.into.clone()), Vec::new())
-            } else {
-                return Err(SqlError::select_column_counts_differ());
-            }
+            files::into(query, columns, &parsed.into)?
+        }
+        ast::Statement::Insert(insert) if let Some(load) = load => {
+            let insert = planner.load(insert, load)?;
+            (Body::Insert(Box::new(insert)), Vec::new())
         }
         ast::Statement::Insert(insert) => {
             let (insert, columns) = planner.insert(insert, template)?;
@@ -260,10 +275,16 @@ pub fn compile(
         conversions: planner.conversions,
         writes,
         execution_ms_max: parsed.text.execution_ms_max(),
-        user_variables: planner.user_variables,
+        user_variables: without(planner.user_variables, &fields),
         literals: planner.literals,
         taken: planner.taken,
     })
+}
+
+/// The user variables whose types count: not those that the statement itself makes texts.
+fn without(mut variables: Vec<(String, ExprType)>, fields: &[&str]) -> Vec<(String, ExprType)> {
+    variables.retain(|(name, _)| !fields.contains(&name.as_str()));
+    variables
 }
 
 impl<'a> Planner<'a> {

@@ -865,7 +865,11 @@ impl Plan {
     /// Whether it tells of rows, to the client or to variables.
     #[must_use]
     pub fn tells_rows(&self) -> bool {
-        self.returns_rows() || matches!(self.body, super::Body::SelectInto(..))
+        let goes_elsewhere = matches!(
+            self.body,
+            super::Body::SelectInto(..) | super::Body::SelectIntoFile(_)
+        );
+        self.returns_rows() || goes_elsewhere
     }
     /// Whether it inserts, updates or deletes rows.
     #[must_use]
@@ -874,7 +878,9 @@ impl Plan {
         match self.body {
             Body::Insert(_) | Body::Update(_) | Body::Delete(_) => true,
             Body::UpdateJoined(_) | Body::DeleteJoined(_) => true,
-            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+            Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_) => {
+                false
+            }
         }
     }
     /// The same of tables that are not temporary.
@@ -892,14 +898,18 @@ impl Plan {
             Body::Update(update) => update.ignore,
             Body::Delete(delete) => delete.ignore,
             Body::UpdateJoined(joined) | Body::DeleteJoined(joined) => joined.ignore,
-            Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => false,
+            Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_) => {
+                false
+            }
         }
     }
     /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
     #[must_use]
     pub fn locks_exclusively(&self) -> bool {
-        let (super::Body::Select(query) | super::Body::SelectInto(query, _)) = &self.body else {
-            return false;
+        let query = match &self.body {
+            super::Body::Select(query) | super::Body::SelectInto(query, _) => query,
+            super::Body::SelectIntoFile(export) => &export.query,
+            _ => return false,
         };
         let mut exclusively = false;
         query.each_source(&mut |source| {
@@ -920,9 +930,10 @@ impl Plan {
             super::Body::Select(query) | super::Body::SelectInto(query, _) => {
                 query.rows_examined(engine)
             }
+            super::Body::SelectIntoFile(export) => export.query.rows_examined(engine),
             super::Body::Insert(insert) => match &insert.rows {
                 super::InsertRows::Query(query) => query.rows_examined(engine),
-                super::InsertRows::Values(_) => 0,
+                super::InsertRows::Values(_) | super::InsertRows::File(_) => 0,
             },
             super::Body::UpdateJoined(plan) | super::Body::DeleteJoined(plan) => {
                 plan.block.rows_examined(engine)

@@ -234,7 +234,9 @@ fn changes(body: &Body) -> Vec<(Arc<Table>, Changes)> {
         ..Changes::default()
     };
     match body {
-        Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => Vec::new(),
+        Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_) => {
+            Vec::new()
+        }
         Body::Insert(insert) => {
             let mut changes = match &insert.on_duplicate {
                 Some(assignments) => updated(&insert.table, assignments),

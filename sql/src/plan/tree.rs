@@ -1,18 +1,19 @@
 //! What a plan consists of. The module above says how it hangs together.
 
 use super::{
-    Demands, JsonTable, KnownLiteral, Need, Relations, access::outgrown, rollup::Rollup,
+    Demands, Export, JsonTable, KnownLiteral, Need, Relations, access::outgrown, rollup::Rollup,
     window::Windowing,
 };
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer},
     output::ColumnMeta,
+    parse::FileFormat,
     statements::Digest,
 };
 use cohort_engine::{
     txn::{Engine, LockMode, OnConflict},
-    types::{Collation, Table, Value, View},
+    types::{Charset, Collation, Table, Value, View},
 };
 use rustc_hash::FxHashSet;
 use std::{
@@ -157,6 +158,8 @@ pub enum Body {
     Select(Query),
     /// SELECT … INTO user variables.
     SelectInto(Query, Vec<String>),
+    /// SELECT … INTO OUTFILE or DUMPFILE.
+    SelectIntoFile(Box<Export>),
     /// INSERT and REPLACE.
     Insert(Box<Insert>),
     /// UPDATE.
@@ -690,6 +693,47 @@ pub enum InsertRows {
     Values(Vec<Vec<Assigned>>),
     /// SELECT.
     Query(Box<Query>),
+    /// LOAD DATA.
+    File(Box<Load>),
+}
+
+/// Where the rows of a LOAD DATA come from, and what is made of them.
+#[derive(Debug)]
+pub struct Load {
+    /// The file.
+    pub file: String,
+    /// It is the client's.
+    pub local: bool,
+    /// CHARACTER SET; `None`: that of the default database.
+    pub charset: Option<Charset>,
+    /// How rows stand in it.
+    pub format: FileFormat,
+    /// How many lines are skipped first.
+    pub skip: u64,
+    /// Where the fields go.
+    pub fields: Vec<FieldSlot>,
+    /// SET: columns and values, each seeing those before.
+    pub assignments: Vec<(usize, Assigned)>,
+}
+
+/// Where a field goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldSlot {
+    /// To the column at this position.
+    Column(usize),
+    /// To a user variable, whose name is in lower case.
+    Variable(String),
+}
+
+impl FieldSlot {
+    /// The position of the column.
+    #[must_use]
+    pub fn column(&self) -> Option<usize> {
+        match self {
+            FieldSlot::Column(position) => Some(*position),
+            FieldSlot::Variable(_) => None,
+        }
+    }
 }
 
 /// A value to assign.

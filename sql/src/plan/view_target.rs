@@ -29,6 +29,7 @@ use std::{collections::BTreeSet, sync::Arc};
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Insert,
+    Load,
     Update,
     Delete,
 }
@@ -36,7 +37,7 @@ pub(super) enum Change {
 impl Change {
     fn privilege(self) -> Privilege {
         match self {
-            Change::Insert => Privilege::Insert,
+            Change::Insert | Change::Load => Privilege::Insert,
             Change::Update => Privilege::Update,
             Change::Delete => Privilege::Delete,
         }
@@ -44,6 +45,7 @@ impl Change {
     fn refuse(self, name: &str) -> SqlError {
         match self {
             Change::Insert => SqlError::not_insertable(name, "INSERT"),
+            Change::Load => SqlError::not_updatable(name, "LOAD"),
             Change::Update => SqlError::not_updatable(name, "UPDATE"),
             Change::Delete => SqlError::not_updatable(name, "DELETE"),
         }
@@ -274,7 +276,7 @@ impl Planner<'_> {
     ) -> Result<Option<(Arc<Table>, From)>, SqlError> {
         let (name, alias, hints) = self.table_factor(factor)?;
         let statement = match change {
-            Change::Insert | Change::Update => "UPDATE",
+            Change::Insert | Change::Load | Change::Update => "UPDATE",
             Change::Delete => "DELETE",
         };
         self.refuse_common(name, statement)?;

@@ -31,7 +31,10 @@ impl Session {
             let mut tables = plan.tables.iter().map(|used| &used.table);
             if let Some(own) = tables.find(|table| table.database == OWN_SCHEMA) {
                 let command = match &plan.body {
-                    Body::Select(_) | Body::SelectInto(..) | Body::Explain(_) => "SELECT",
+                    Body::Select(_)
+                    | Body::SelectInto(..)
+                    | Body::SelectIntoFile(_)
+                    | Body::Explain(_) => "SELECT",
                     Body::Insert(_) => "INSERT",
                     Body::Update(_) | Body::UpdateJoined(_) => "UPDATE",
                     Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",
@@ -55,6 +58,12 @@ impl Session {
         }
         plan.passed.store(number, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// 1045, 1227 and 3948 for a statement that uses files and may not.
+    pub(super) fn check_files(&self, plan: &Plan) -> Result<(), SqlError> {
+        let may_use = |wanted| self.state.may_use(wanted);
+        plan.file_use().map_or(Ok(()), may_use)
     }
 
     /// 1345 for what EXPLAIN would tell of a view's query: for whoever may have that shown and read

@@ -447,14 +447,7 @@ impl Session {
             };
         }
         Err(match level {
-            Level::Everything => {
-                let (user, host) = &state.account;
-                let account = state.users.1.get(user, host);
-                let has_password =
-                    account.is_some_and(|account| !account.authentication.is_empty());
-                let using = if has_password { "YES" } else { "NO" };
-                SqlError::access_denied(user, host, using)
-            }
+            Level::Everything => state.refused_access(),
             Level::Database(database) => state.refused_database(database),
             Level::Table(database, table) => {
                 // What is had of a column is not named, unless nothing else is lacking.

@@ -250,7 +250,7 @@ fn without_secret(error: &SqlError, text: &str) -> SqlError {
 fn first_word(text: &str) -> &'static str {
     let text = text.as_bytes();
     let word = Lexer::new(text, Mode::default()).next_token();
-    let all = ["insert", "update", "delete", "replace"];
+    let all = ["insert", "update", "delete", "replace", "load"];
     let found = all.into_iter().find(|command| word.is_word(text, command));
     match found {
         Some(command) => command,

@@ -215,6 +215,7 @@ impl Session {
             timestamp: None,
             rand: None,
             client_found_rows: found_rows,
+            client_local_files: false,
             in_transaction: false,
             encryption: None,
             compression: None,
@@ -787,6 +788,11 @@ impl Session {
     pub fn results_collation(&self) -> Option<Collation> {
         let charset = self.state.settings().results?;
         Some(self.results.unwrap_or(charset.default_collation()))
+    }
+
+    /// CLIENT_LOCAL_FILES: its client can be asked for files of its own.
+    pub fn set_local_files(&mut self) {
+        self.state.client_local_files = true;
     }
 
     /// CLIENT_INTERACTIVE: the client's wait_timeout begins as interactive_timeout.

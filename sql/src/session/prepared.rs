@@ -4,6 +4,7 @@ use super::{Compiled, Session, Statement, masked::shown_text, without_end};
 use crate::{
     command::PrepareSource,
     error::SqlError,
+    lexer::Lexer,
     output::{ColumnMeta, Output},
     status::Counter,
 };
@@ -71,6 +72,13 @@ impl Session {
         let (sql, more) = self.split(without_end(sql));
         if let Some(more) = more {
             return Err(SqlError::syntax_at(more, 0));
+        }
+        let database = Arc::clone(&self.state.database);
+        let mode = self.state.settings().lexer;
+        if Lexer::new(sql, mode).next_token().is_word(sql, "LOAD")
+            && self.compile_text(sql, &database, |parsed, _| Ok(parsed.load.is_some()))?
+        {
+            return Err(SqlError::unsupported_prepared());
         }
         let statement = self.compile(sql)?;
         if let Compiled::Command(command) = &statement.what

@@ -263,6 +263,10 @@ impl Session {
         params: &Bound<'_>,
     ) -> Result<Arc<Plan>, SqlError> {
         let plan = self.plan(sql, database, Params::Bound(params))?;
+        if plan.is_load() {
+            // It runs once, and whether it may is looked at when it is compiled.
+            return Ok(plan);
+        }
         if let Some(key) = self.prepared_key(sql, database, &params.kinds) {
             self.state.counters().count(Counter::PlanCacheMisses);
             self.state.instance.plans.put(&key, Arc::clone(&plan));
@@ -450,6 +454,7 @@ impl Session {
         self.admit(command, plan.changes_listed())?;
         self.measure_plan(&plan, text);
         let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
+        let writes_file = plan.file_use() == Some(plan::FileUse::Write);
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
         if returns_rows {
@@ -462,6 +467,9 @@ impl Session {
         } else {
             state.row_count = i64::try_from(outcome.affected_rows).unwrap_or(i64::MAX);
             state.insert_id = 0;
+            if writes_file {
+                state.found_rows = outcome.rows;
+            }
         }
         if outcome.generated_id > 0 {
             state.last_insert_id = outcome.generated_id;
@@ -503,6 +511,7 @@ impl Session {
         }
         self.check_temporary(&plan)?;
         self.check_privileges(&plan)?;
+        self.check_files(&plan)?;
         if plan.is_outdated(&self.state.instance.engine) {
             plan = compile(self)?;
         }
@@ -646,7 +655,7 @@ impl Session {
             .collect();
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);
-        if matches!(plan.body, Body::Select(_)) && !plan.writes {
+        if matches!(plan.body, Body::Select(_) | Body::SelectIntoFile(_)) && !plan.writes {
             let setting = state.settings().execution_ms_max;
             changes.limit_time(plan.execution_ms_max.unwrap_or(setting));
         }
@@ -730,6 +739,7 @@ fn tell_id(plan: &Plan, outcome: &mut Outcome, id: u64) {
         | Body::DeleteJoined(_)
         | Body::Select(_)
         | Body::SelectInto(..)
+        | Body::SelectIntoFile(_)
         | Body::Explain(_) => {}
     }
 }
@@ -737,12 +747,13 @@ fn tell_id(plan: &Plan, outcome: &mut Outcome, id: u64) {
 /// The counter of a statement.
 fn command_of(plan: &Plan) -> Counter {
     match &plan.body {
-        Body::Select(_) | Body::SelectInto(..) => Counter::ComSelect,
+        Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) => Counter::ComSelect,
         Body::Explain(_) => Counter::ComExplainOther,
         Body::Update(_) => Counter::ComUpdate,
         Body::Delete(_) => Counter::ComDelete,
         Body::UpdateJoined(_) => Counter::ComUpdateMulti,
         Body::DeleteJoined(_) => Counter::ComDeleteMulti,
+        Body::Insert(_) if plan.is_load() => Counter::ComLoad,
         Body::Insert(insert) => {
             match (insert.replace, matches!(insert.rows, InsertRows::Query(_))) {
                 (false, false) => Counter::ComInsert,

@@ -4,7 +4,8 @@ use super::State;
 use crate::{
     error::SqlError,
     expr::VariableScope,
-    plan::{Asker, CompileContext, PlanSettings},
+    plan::{Asker, CompileContext, FileUse, PlanSettings},
+    privileges::Privilege,
 };
 use std::sync::Arc;
 
@@ -14,6 +15,23 @@ impl State {
         Asker {
             rights: &self.rights,
             who: &self.logged,
+        }
+    }
+
+    /// 3948 for files of a client that may not be asked for any, 1045 and 1227 for those of the server.
+    pub fn may_use(&self, files: FileUse) -> Result<(), SqlError> {
+        let may = self.rights.global().has(Privilege::File);
+        match files {
+            FileUse::Client => {
+                let is_on = self.instance.globals.values().flag("local_infile");
+                match self.client_local_files && is_on {
+                    true => Ok(()),
+                    false => Err(SqlError::local_files_disabled()),
+                }
+            }
+            FileUse::Read | FileUse::Write if may => Ok(()),
+            FileUse::Read => Err(self.refused_access()),
+            FileUse::Write => Err(SqlError::privilege_needed(Privilege::File.name())),
         }
     }
 
@@ -53,6 +71,7 @@ impl State {
             settings: self.plan_settings(database),
             virtual_tables: self,
             locked: false,
+            files: &|wanted| self.may_use(wanted),
             who: None,
             variable: &variable,
             user_variable: &|name: &str| self.user_variable_type(name),

@@ -126,6 +126,8 @@ pub struct State {
     pub rand: Option<Seeds>,
     /// CLIENT_FOUND_ROWS: affected rows count what was found, not only what was changed.
     pub client_found_rows: bool,
+    /// Its client can be asked for files of its own: CLIENT_LOCAL_FILES.
+    pub client_local_files: bool,
     /// Whether a transaction that the client began is open, for the status flags.
     pub in_transaction: bool,
     /// The TLS its client speaks through.
@@ -357,6 +359,14 @@ impl State {
             _ if variable.scope == Scope::Global => self.instance.global(variable),
             _ => self.variables.values().get(variable.id).clone(),
         }
+    }
+    /// 1045 for the account.
+    #[must_use]
+    pub fn refused_access(&self) -> SqlError {
+        let (user, host) = &self.account;
+        let account = self.users.1.get(user, host);
+        let has_password = account.is_some_and(|account| !account.authentication.is_empty());
+        SqlError::access_denied(user, host, if has_password { "YES" } else { "NO" })
     }
     /// Looks up the account that the client logged in as, and what it may do.
     pub(crate) fn log_in(&mut self) {

@@ -57,6 +57,7 @@ counters! {
     ComInsert "Com_insert";
     ComInsertSelect "Com_insert_select";
     ComKill "Com_kill";
+    ComLoad "Com_load";
     ComLockInstance "Com_lock_instance";
     ComLockTables "Com_lock_tables";
     ComOptimize "Com_optimize";

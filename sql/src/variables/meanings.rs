@@ -529,7 +529,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "secure_file_priv",
-        "MySQL: directory that statements may read and write files in",
+        "directory that LOAD DATA reads files from and SELECT … INTO OUTFILE writes files to: NULL for none, empty for any",
     ),
     (
         "server_id",

@@ -12,7 +12,7 @@ use crate::types::TreeId;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, VecDeque, btree_map::Entry},
     ops::Bound,
     sync::{Arc, atomic::Ordering},
 };
@@ -307,11 +307,12 @@ impl State {
         mode: LockMode,
         wait: bool,
     ) -> Attempt {
-        let Some(row) = self.rows.get_mut(name) else {
-            let mut row = RowLock::default();
-            row.hold(who, mode);
-            self.rows.insert(name.into(), row);
-            return Attempt::Granted;
+        let row = match self.rows.entry(name.into()) {
+            Entry::Occupied(row) => row.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(RowLock::default()).hold(who, mode);
+                return Attempt::Granted;
+            }
         };
         let held = row.held_by(who);
         if held == Some(LockMode::Exclusive) || held == Some(mode) {
@@ -350,11 +351,12 @@ impl State {
         name: &[u8],
         woken: &mut SmallVec<[Arc<Waiter>; 4]>,
     ) {
-        if let Some(row) = self.rows.get_mut(name) {
+        if let Entry::Occupied(mut place) = self.rows.entry(name.into()) {
+            let row = place.get_mut();
             row.holders.retain(|(holder, _)| !Arc::ptr_eq(holder, who));
             row.pass_on(woken);
             if row.is_free() {
-                self.rows.remove(name);
+                place.remove();
             }
         }
     }
@@ -389,6 +391,10 @@ impl TreeLocks {
         wait: bool,
     ) -> Attempt {
         let mut state = self.state.lock();
+        if state.foreign_ranges(who).next().is_none() {
+            // Most inserts: the row's lock is all there is to look at.
+            return state.lock_row(who, name, LockMode::Exclusive, wait);
+        }
         let held = state.rows.get(name).and_then(|row| row.held_by(who));
         let mut ranges = state.foreign_ranges(who);
         if held == Some(LockMode::Exclusive) && !owned {

@@ -372,6 +372,50 @@ impl Charset {
         }
     }
 
+    /// How many bytes the character takes that some bytes of the character set begin with; `None`: they
+    /// begin with none.
+    #[must_use]
+    pub fn character_bytes(self, bytes: &[u8]) -> Option<usize> {
+        let first = *bytes.first()?;
+        match &self.facts().encoding {
+            Encoding::Utf8(last) => {
+                let length = match first {
+                    0..=0x7F => return Some(1),
+                    0xC2..=0xDF => 2,
+                    0xE0..=0xEF => 3,
+                    0xF0..=0xF4 if *last > 0xFFFF => 4,
+                    _ => return None,
+                };
+                let character = std::str::from_utf8(bytes.get(..length)?);
+                character.is_ok().then_some(length)
+            }
+            Encoding::Multibyte(table) => table.first(bytes).map(|(_, length)| length),
+            Encoding::Bytes(_) | Encoding::Wide(_) | Encoding::None => Some(1),
+        }
+    }
+
+    /// How many bytes a character has that begins with this one; 0: none does. Not all of them need be
+    /// characters.
+    #[must_use]
+    pub fn bytes_from(self, first: u8) -> usize {
+        match &self.facts().encoding {
+            Encoding::Utf8(last) => match first {
+                0..=0x7F => 1,
+                0xC2..=0xDF => 2,
+                0xE0..=0xEF => 3,
+                0xF0..=0xF7 if *last > 0xFFFF => 4,
+                0x80..=0xC1 | 0xF0.. => 0,
+            },
+            Encoding::Multibyte(table) => match (table.first(&[first]), first) {
+                (Some(_), _) => 1,
+                // The only byte of which characters of three begin.
+                (None, 0x8F) => table.longest() as usize,
+                (None, _) => 2,
+            },
+            Encoding::Bytes(_) | Encoding::Wide(_) | Encoding::None => 1,
+        }
+    }
+
     /// How much of a text takes at most so many bytes, no character being cut.
     #[must_use]
     pub fn fitting(self, text: &[u8], most: usize) -> usize {
