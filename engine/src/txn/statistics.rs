@@ -50,6 +50,9 @@ use std::sync::{Arc, atomic::Ordering};
 const PLACES: u32 = 64;
 /// ... and how many from each.
 const ROWS_EACH: usize = 8;
+/// Fewer are drawn where rows are long, and in the end none: bytes.
+const LARGE: usize = 2 << 20;
+const LARGEST: usize = 16 << 20;
 /// A tree of no more entries than this is read as a whole.
 const WHOLE_MAX: u64 = 1024;
 /// Entries with the same leading parts are counted so far.
@@ -181,16 +184,23 @@ impl<'t> Reader<'t> {
         }
         let mut drawn = Batch::default();
         let mut behind: Vec<u8> = Vec::new();
+        let mut bytes = 0;
         self.each_place(|place| {
+            let most = match bytes {
+                0..LARGE => ROWS_EACH,
+                LARGE..LARGEST => 1,
+                _ => return Ok(()),
+            };
             // Where few keys are spread far, several places have the same rows.
             let from = if place > behind {
                 place
             } else {
                 behind.clone()
             };
-            let found = self.some(tree, &from, ROWS_EACH)?;
+            let found = self.some(tree, &from, most)?;
             for at in 0..found.len() {
                 let (key, image) = found.get(at);
+                bytes += key.len() + image.len();
                 drawn.push(key, image);
                 behind.clear();
                 behind.extend_from_slice(key);
@@ -245,10 +255,11 @@ impl<'t> Reader<'t> {
         let count = places.len().max(1) as f64;
         let bytes: usize = places.iter().map(|place| place.bytes).sum();
         let parts = counted_parts(self.table, index);
+        // Without a primary key entries end with the number of their row, which is no part.
+        let differ = index.unique || self.table.primary.is_some();
         let mut distinct = Vec::with_capacity(parts);
         for part in 0..parts {
-            distinct.push(match part + 1 == parts {
-                // No two entries are the same.
+            distinct.push(match differ && part + 1 == parts {
                 true => rows as f64,
                 false => self.distinct(index, part, &places, rows)?,
             });

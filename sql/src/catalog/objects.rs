@@ -474,7 +474,7 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
         let parts = usize::try_from(position).unwrap_or(usize::MAX);
         let distinct = known.and_then(|known| known.distinct.get(parts - 1).copied());
         // Nobody has asked for it yet: as many as there are rows.
-        let distinct = distinct.map_or(rows, |distinct| distinct.round() as u64);
+        let distinct = distinct.map_or(rows, |distinct| (distinct.round() as u64).min(rows));
         vec![
             text("def"),
             text(&table.database),

@@ -6,7 +6,7 @@
 //! join is an inner one.
 
 use super::{
-    Block, Bound, Computed, Input, Planner, SizeSeen, Source, Subquery, Usage,
+    Block, Bound, Computed, Input, Planner, SizeSeen, SortKey, Source, Subquery, Usage,
     access::{self, Choice, Request},
     disjunction,
     figures::{Figures, computed_rows},
@@ -109,7 +109,7 @@ impl Planner<'_> {
         self.substitute(block, &mut from, &mut top);
         top.extend(disjunction::of_single_tables(&top, &from, self.names()));
         let wanted = self.wanted(block, &from, &top);
-        let in_haste = block.limit.is_some()
+        let in_haste = ends_early(block)
             || !self.names().outer.is_empty()
             || self.exists_at == Some(self.stack.len());
         let mut outlook = Outlook {
@@ -318,6 +318,14 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// Whether a LIMIT may end the reading, as far as is known before there are access paths: rows are not
+/// gathered, and come as they are read or in the order of columns.
+fn ends_early(block: &Block) -> bool {
+    let gathered = block.grouping.is_some() || block.windowing.is_some();
+    let by_columns = |key: &SortKey| walk::slot(&key.value.expr).is_some();
+    block.limit.is_some() && !gathered && block.order.iter().all(by_columns)
 }
 
 /// The value that a condition looks for in the rows of a subquery, which are the same whenever it is
