@@ -34,8 +34,9 @@ pub(super) const JSON_ROWS: u64 = 2;
 const DRAWN_MIN: usize = 8;
 /// So many conditions on a table are tried; what others leave is guessed.
 const TRIED_MAX: usize = 32;
-/// So long they are tried, in nanoseconds: some take long for a single row.
-const TRIED_NS: u64 = 2_000_000;
+/// So long they are tried, in nanoseconds: some take long for a single row. (Usually all rows take less
+/// than one millisecond: how busy the machine is must not decide.)
+const TRIED_NS: u64 = 20_000_000;
 
 /// What is known of each table of a block, by its position in FROM.
 #[derive(Default)]
