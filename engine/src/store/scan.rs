@@ -148,6 +148,7 @@ impl Cursor {
     /// Adds the next rows to `batch`, at most until it has `limit` of them. Returns the newest
     /// Seq met, deletions included (0: nothing but the Base). When fewer than `limit` rows are
     /// added and the batch is not large, the scan is at its end.
+    #[inline]
     pub fn next(
         &mut self,
         overlay: &Overlay,
