@@ -374,6 +374,7 @@ impl<'b> Reader<'b> {
         // Bounds that cannot be used with the values they have give no order, either: the rows
         // themselves are read then, rather than each by its entry. Nor has an array's index all rows.
         let is_useless = !self.access.covering && !self.access.alternatives.is_empty();
+        self.seen = None;
         match &ranges {
             Ranges::All if index.is_some() && (is_array || is_useless) => {
                 (index, self.by_index) = (None, false);
@@ -383,7 +384,7 @@ impl<'b> Reader<'b> {
             Ranges::Some(several) if is_array && several.len() > 1 => {
                 self.seen = Some(Seen::default());
             }
-            _ => self.seen = None,
+            Ranges::All | Ranges::Some(_) | Ranges::Point(_) => {}
         }
         let tree = index.map_or(self.table.rows, |index| index.tree);
         match ranges {

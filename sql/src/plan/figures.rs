@@ -54,6 +54,17 @@ pub(super) struct Figure {
     pub columns: FxHashMap<usize, f64>,
 }
 
+impl Figure {
+    /// Of a table of which nothing is known but how many rows it has.
+    fn of_rows(rows: u64) -> Figure {
+        Figure {
+            rows,
+            share: 1.0,
+            columns: FxHashMap::default(),
+        }
+    }
+}
+
 impl Figures {
     /// Of a table; nothing is known of one that is not there.
     pub fn of(&self, leaf: usize) -> Option<&Figure> {
@@ -96,12 +107,8 @@ impl Planner<'_> {
             Some(table) => self.context.engine.row_estimate(table),
             None => computed_rows(leaf),
         };
-        let figure = |leaf: &Leaf| Figure {
-            rows: rows(leaf),
-            share: 1.0,
-            columns: FxHashMap::default(),
-        };
-        Figures(from.leaves.iter().map(figure).collect())
+        let figures = from.leaves.iter().map(|leaf| Figure::of_rows(rows(leaf)));
+        Figures(figures.collect())
     }
 
     /// What is known of the tables of FROM, with these conditions of WHERE.
@@ -111,9 +118,8 @@ impl Planner<'_> {
             figures.push(match &leaf.input {
                 LeafInput::Stored(table) => self.figure(at, table, usable(from, top, at)),
                 _ => Figure {
-                    rows: computed_rows(leaf),
                     share: self.guessed(at, usable(from, top, at)),
-                    columns: FxHashMap::default(),
+                    ..Figure::of_rows(computed_rows(leaf))
                 },
             });
         }
@@ -136,11 +142,7 @@ impl Planner<'_> {
             .collect();
         let first = names.tables.get(leaf).map(|table| table.first_slot);
         let slots = names.slots;
-        let mut figure = Figure {
-            rows,
-            share: 1.0,
-            columns: FxHashMap::default(),
-        };
+        let mut figure = Figure::of_rows(rows);
         let Some(first) = first.filter(|_| !own.is_empty()) else {
             return figure;
         };
@@ -246,14 +248,7 @@ fn is_on(condition: &Expr, leaf: usize, names: &Names) -> bool {
             false => others = true,
         },
     });
-    let is_equality = matches!(
-        condition,
-        Expr::Binary {
-            op: BinaryOp::Eq,
-            ..
-        }
-    );
-    own && !others && !(outer && is_equality)
+    own && !others && !(outer && walk::equality(condition).is_some())
 }
 
 /// The column that a condition is on alone.

@@ -25,16 +25,7 @@ struct Class {
 pub(super) fn implied(conditions: &[Expr]) -> Vec<Expr> {
     let mut classes: Vec<Class> = Vec::new();
     let mut stated = Vec::new();
-    for condition in conditions {
-        let Expr::Binary {
-            op: BinaryOp::Eq,
-            left,
-            right,
-            ty,
-        } = condition
-        else {
-            continue;
-        };
+    for (left, right, ty) in conditions.iter().filter_map(walk::equality) {
         if let (Some(a), Some(b)) = (walk::slot(left), walk::slot(right))
             && is_same(&infer(left), &infer(right), ty)
         {
@@ -42,8 +33,8 @@ pub(super) fn implied(conditions: &[Expr]) -> Vec<Expr> {
             join(&mut classes, left, right, ty);
         }
     }
-    for condition in conditions {
-        note_constant(&mut classes, condition);
+    for equality in conditions.iter().filter_map(walk::equality) {
+        note_constant(&mut classes, equality);
     }
     classes
         .iter()
@@ -109,16 +100,7 @@ fn join(classes: &mut Vec<Class>, left: &Expr, right: &Expr, ty: &ExprType) {
 }
 
 /// Notes what a class is equal to, if a condition says so.
-fn note_constant(classes: &mut [Class], condition: &Expr) {
-    let Expr::Binary {
-        op: BinaryOp::Eq,
-        left,
-        right,
-        ty,
-    } = condition
-    else {
-        return;
-    };
+fn note_constant(classes: &mut [Class], (left, right, ty): (&Expr, &Expr, &ExprType)) {
     for (column, constant) in [(left, right), (right, left)] {
         let Some(slot) = walk::slot(column).filter(|_| walk::is_constant(constant)) else {
             continue;
@@ -129,9 +111,7 @@ fn note_constant(classes: &mut [Class], condition: &Expr) {
             columns.any(|other| walk::slot(other) == Some(slot))
         };
         if compared && let Some(class) = classes.iter_mut().find(is_it) {
-            class
-                .constant
-                .get_or_insert_with(|| constant.as_ref().clone());
+            class.constant.get_or_insert_with(|| constant.clone());
         }
     }
 }

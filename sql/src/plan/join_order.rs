@@ -28,11 +28,7 @@ use super::{
     scope::Names,
     walk,
 };
-use crate::{
-    error::SqlError,
-    expr::{BinaryOp, Expr},
-    interrupt,
-};
+use crate::{error::SqlError, expr::Expr, interrupt};
 use cohort_engine::{
     txn::Engine,
     types::{Index, Table, row},
@@ -316,16 +312,7 @@ fn linked_columns(conditions: &[Expr], names: &Names, leaf: usize, before: &[usi
     };
     let there = before.iter().fold(0, |set: Set, leaf| set | 1 << leaf);
     let mut columns = Vec::new();
-    for condition in conditions {
-        let Expr::Binary {
-            op: BinaryOp::Eq,
-            left,
-            right,
-            ..
-        } = condition
-        else {
-            continue;
-        };
+    for (left, right, _) in conditions.iter().filter_map(walk::equality) {
         for (own, other) in [(left, right), (right, left)] {
             let slot = walk::slot(own).filter(|slot| leaf_of(*slot, names) == Some(leaf));
             // A constant is tried on drawn rows; the value of an enclosing query is not.

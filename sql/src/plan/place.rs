@@ -626,16 +626,7 @@ pub(super) fn hash_keys(
     before: &[usize],
 ) -> Vec<(Expr, Expr)> {
     let mut keys = Vec::new();
-    for condition in conditions {
-        let Expr::Binary {
-            op: BinaryOp::Eq,
-            left,
-            right,
-            ty,
-        } = condition
-        else {
-            continue;
-        };
+    for (left, right, ty) in conditions.iter().filter_map(walk::equality) {
         for (probe, build) in [(left, right), (right, left)] {
             let own = leaves_of(build, names) == 1 << leaf && is_available(build, names, &[leaf]);
             if !own || leaves_of(probe, names) == 0 || !is_available(probe, names, before) {

@@ -122,8 +122,8 @@ impl SizeSeen {
     /// Whether another plan may be better now.
     #[must_use]
     pub fn is_outdated(&self, engine: &Engine) -> bool {
-        let now = SizeSeen::now(&self.table, engine);
-        outgrown(self.rows, now.rows) || self.analyzed != now.analyzed
+        outgrown(self.rows, engine.row_estimate(&self.table))
+            || self.analyzed != engine.analyzed(&self.table)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Walks over expressions.
 
-use crate::expr::{BinaryOp, Expr, chain, is_volatile, visit_operands};
+use crate::expr::{BinaryOp, Expr, ExprType, chain, is_volatile, visit_operands};
 
 /// Calls `visit` with an expression and all those in it, outermost first.
 pub(super) fn walk(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
@@ -21,6 +21,19 @@ pub(super) fn slots(expr: &Expr, visit: &mut dyn FnMut(usize)) {
 pub(super) fn slot(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Column { slot, .. } => Some(*slot as usize),
+        _ => None,
+    }
+}
+
+/// Both sides of an equality, and the type of the comparison, if an expression is one.
+pub(super) fn equality(expr: &Expr) -> Option<(&Expr, &Expr, &ExprType)> {
+    match expr {
+        Expr::Binary {
+            op: BinaryOp::Eq,
+            left,
+            right,
+            ty,
+        } => Some((left, right, ty)),
         _ => None,
     }
 }
