@@ -8,12 +8,21 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 BINARY = os.environ.get("BINARY_UNDER_TEST", TARGET / "release" / "cohort")
+
+
+def seed_of(position):
+    """The seed that an argument of the program is; else that of `.ci/run`, whose runs are all alike, so
+    that what fails there fails because of what was changed; else one that nobody had before."""
+    if len(sys.argv) > position:
+        return int(sys.argv[position])
+    return int(os.environ.get("CHECK_SEED") or random.SystemRandom().randrange(10**6))
 
 
 def free_port():

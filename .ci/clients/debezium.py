@@ -22,7 +22,7 @@ import time
 
 import pymysql
 
-from cohort import Cohort
+from cohort import Cohort, seed_of
 from sources import ask
 
 SOURCE = pathlib.Path(__file__).parent / "debezium" / "Follow.java"
@@ -247,7 +247,7 @@ def made(events):
 def main():
     classes = pathlib.Path(sys.argv[1]).read_text().strip()
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 15
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.SystemRandom().randrange(10**6)
+    seed = seed_of(3)
     print(f"debezium: seed {seed}", flush=True)
     state = {"over": False, "failures": [], "kills": 0, "starts": 0}
     with tempfile.TemporaryDirectory(prefix="debezium-") as directory, \

@@ -18,7 +18,7 @@ import time
 
 import pymysql
 
-from cohort import Cohort
+from cohort import Cohort, seed_of
 from sources import ask
 from wire import CAPABILITIES, COMPRESS, SSL, Wire
 
@@ -196,7 +196,7 @@ def check(server, follower):
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 8
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 60
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else time.time_ns() % 10**6
+    seed = seed_of(3)
     print(f"followers.py, seed {seed}", flush=True)
     own = random.Random(seed)
     with Cohort() as server:

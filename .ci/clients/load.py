@@ -24,7 +24,7 @@ import time
 
 import pymysql
 
-from cohort import Cohort, free_port
+from cohort import Cohort, free_port, seed_of
 from replicas import PEERS
 from sources import MySQL, Source
 
@@ -530,8 +530,8 @@ def killed(server, files):
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    seed = seed_of(2)
     print(f"load: seed {seed}", flush=True)
     rng = random.Random(seed)
     with contextlib.ExitStack() as stack:

@@ -18,7 +18,7 @@ import threading
 
 import pymysql
 
-from cohort import Cohort, free_port
+from cohort import Cohort, free_port, seed_of
 from replicas import PEERS
 from sources import MySQL, Source
 
@@ -717,7 +717,7 @@ def replay(server):
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 32)
+    seed = seed_of(2)
     rng = random.Random(seed)
     print(f"privileges: seed {seed}", flush=True)
     with contextlib.ExitStack() as stack:

@@ -21,7 +21,7 @@ import time
 
 import pymysql
 
-from cohort import ROOT, TARGET, Cohort
+from cohort import ROOT, TARGET, Cohort, seed_of
 
 sys.path.insert(0, str(ROOT / "differ"))
 from suites import MariaDB, MySQL  # noqa: E402
@@ -274,7 +274,7 @@ def check_files(server, directory):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    seed = seed_of(2)
     print(f"replicas: seed {seed}", flush=True)
     rng, replicas = random.Random(seed), []
     with tempfile.TemporaryDirectory(prefix="replicas-") as directory, \

@@ -20,7 +20,7 @@ import time
 
 import pymysql
 
-from cohort import TARGET, Cohort, free_port
+from cohort import TARGET, Cohort, free_port, seed_of
 from replicas import PEERS
 from sources import MySQL, Source, ask, follow, until
 
@@ -207,7 +207,7 @@ def replica_killer(server):
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    seed = seed_of(2)
     print(f"semi_sync: seed {seed}", flush=True)
     rng, room = random.Random(seed), TARGET / "mysqltest"
     root = ("SOURCE_USER='root'",)

@@ -23,7 +23,7 @@ import time
 import pymysql
 
 import replicas
-from cohort import ROOT, TARGET, Cohort, free_port
+from cohort import ROOT, TARGET, Cohort, free_port, seed_of
 from replicas import FORGIVEN, PEERS, TYPES, tables
 
 sys.path.insert(0, str(ROOT / "differ"))
@@ -416,7 +416,7 @@ def follow(server, port, *more):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
+    seed = seed_of(2)
     print(f"sources: seed {seed}", flush=True)
     room = TARGET / "mysqltest"
     with tempfile.TemporaryDirectory(prefix="sources-") as directory:

@@ -218,11 +218,6 @@ impl<'p> Inserter<'p> {
         self.records -= 1;
     }
 
-    /// Whether the new row has NULL there.
-    pub(super) fn is_null(&self, position: usize) -> bool {
-        self.row.get(position).is_some_and(Value::is_null)
-    }
-
     fn outcome(self, single: bool, context: &ExecContext) -> Outcome {
         let warnings = context.eval.warnings.count();
         let info = if single {

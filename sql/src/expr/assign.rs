@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::SqlError,
     json,
-    text::{TextForm, json::print},
+    text::{TextForm, json::print, put_double_within},
 };
 use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
@@ -199,15 +199,6 @@ pub fn assign_from(
 /// The expression of a value for a column: numbers take a hexadecimal or bit literal as one.
 #[must_use]
 pub fn for_column(column: &Column, expr: Expr) -> Expr {
-    if matches!(column.ty, ColumnType::Bit(_))
-        && matches!(expr, Expr::Column { .. })
-        && infer(&expr).is_string()
-    {
-        // Of a text column the number, not the bytes.
-        let ty = ExprType::bigint(false).nullable_if(infer(&expr).nullable);
-        let expr = Box::new(expr);
-        return Expr::Cast { expr, ty };
-    }
     let is_json = column.ty == ColumnType::Json;
     if is_json
         || column.ty.has_collation()
@@ -677,6 +668,13 @@ impl Target<'_, '_> {
                 self.lossy(error)?;
                 b"0".to_vec()
             }
+            Value::Double(x) if let Some(length) = self.characters() => {
+                let mut out = Vec::new();
+                if !put_double_within(x, length, &mut out) {
+                    self.too_long(&out)?;
+                }
+                out
+            }
             other => {
                 let mut out = Vec::new();
                 convert::text(&other, NOT_FIXED, &mut out);
@@ -685,12 +683,25 @@ impl Target<'_, '_> {
         };
         let binary = self.column.is_binary();
         let charset = self.column.collation.charset();
-        if let Some(foreign) = charset.foreign_at(&bytes) {
+        let limit = match self.column.ty {
+            ColumnType::Char(length) => usize::from(length),
+            ColumnType::VarChar(length) => length as usize,
+            _ => usize::MAX,
+        };
+        // What is behind the last character that fits is not looked at.
+        let foreign = charset
+            .foreign_at(&bytes)
+            .filter(|&at| at < limit || self.column.collation.char_count(&bytes[..at]) < limit);
+        if let Some(foreign) = foreign {
             let escaped = self.as_written(&bytes, foreign);
             let error = self.incorrect("string", escaped.as_bytes());
             self.lossy(error)?;
             match std::str::from_utf8(&bytes) {
                 Ok(text) => bytes = charset.without_foreign(text).into(),
+                Err(_) if self.is_converted() => {
+                    let text = String::from_utf8_lossy(&bytes).replace('\u{FFFD}', "?");
+                    bytes = charset.without_foreign(&text).into();
+                }
                 Err(_) => bytes.truncate(foreign),
             }
         }
@@ -706,7 +717,9 @@ impl Target<'_, '_> {
             _ => bytes.len(),
         };
         if end < bytes.len() {
-            self.too_long(&bytes[end..])?;
+            if foreign.is_none() {
+                self.too_long(&bytes[end..])?;
+            }
             bytes.truncate(end);
         }
         if let ColumnType::Char(length) = self.column.ty {
@@ -719,6 +732,22 @@ impl Target<'_, '_> {
             }
         }
         Ok(Value::Bytes(bytes))
+    }
+
+    /// How many characters the column has room for, if that is said.
+    fn characters(&self) -> Option<usize> {
+        match self.column.ty {
+            ColumnType::Char(length) => Some(length.into()),
+            ColumnType::VarChar(length) => Some(length as usize),
+            _ => None,
+        }
+    }
+
+    /// Whether a text of another character set is stored.
+    fn is_converted(&self) -> bool {
+        let charset = self.column.collation.charset();
+        let from = self.source.as_ref().map(|(_, from)| from.charset());
+        from.is_some_and(|from| from != charset && from != Charset::Binary)
     }
 
     /// A text from some byte on for an error, in the bytes it came in.

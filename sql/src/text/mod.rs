@@ -137,6 +137,72 @@ pub fn put_double(x: f64, decimals: u8, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends a DOUBLE in no more than so many characters, with as many of its digits as there is room
+/// for, with an exponent where that shows more of them. False if not even the largest can be shown:
+/// then what is appended is cut off.
+#[must_use]
+pub fn put_double_within(x: f64, width: usize, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let room = width.saturating_sub(usize::from(x < 0.0));
+    let rounded = |digits: usize| format!("{x:.*e}", digits.max(1) - 1);
+    let mut text = shortest(x);
+    if Digits::of(&text).is_none_or(|digits| digits.count > room) {
+        text = rounded(room);
+    }
+    put_number(&text, PLAIN_DIGITS, out);
+    let Some(Digits { count, exponent }) = Digits::of(&text) else {
+        return true;
+    };
+    if out.len() - start <= width {
+        return true;
+    }
+    out.truncate(start);
+    let (room, count, point) = (room as i32, count as i32, exponent + 1);
+    let exponent_digits = exponent.unsigned_abs().checked_ilog10().unwrap_or(0) as i32 + 1;
+    let none_is_seen = point <= 0 && room <= 2 - point && room >= 3 + exponent_digits;
+    let fits;
+    // Of what is all before the point, `put_number` knew best.
+    if point < count && point <= room && point >= -2 && !none_is_seen {
+        let digits = room - 1 - if point <= 0 { 1 - point } else { 0 };
+        fits = digits >= point;
+        let decimals = usize::try_from(digits - point).unwrap_or(0);
+        let plain = format!("{x:.decimals$}");
+        let plain = match plain.contains('.') {
+            true => plain.trim_end_matches('0').trim_end_matches('.'),
+            false => &plain,
+        };
+        out.extend_from_slice(if plain == "-0" { "0" } else { plain }.as_bytes());
+    } else {
+        let around = i32::from(exponent < 0) + 1 + exponent_digits + i32::from(count > 1);
+        fits = room > around;
+        if room - around < count {
+            text = rounded(usize::try_from(room - around).unwrap_or(0));
+        }
+        put_number(&text, NO_DIGITS, out);
+    }
+    out.truncate(start + width);
+    fits
+}
+
+/// What `[-]d[.ddd]e[-]n` says.
+struct Digits {
+    /// How many digits there are, without zeros at the end.
+    count: usize,
+    exponent: i32,
+}
+
+impl Digits {
+    /// `None` of what is no number.
+    fn of(text: &str) -> Option<Digits> {
+        let (mantissa, exponent) = text.split_once('e')?;
+        let digits = mantissa.trim_end_matches('0');
+        Some(Digits {
+            count: digits.bytes().filter(u8::is_ascii_digit).count().max(1),
+            exponent: exponent.parse().ok()?,
+        })
+    }
+}
+
 /// The fewest digits that read back as the same number. If the number lies in the middle between
 /// two such, it is the one whose last digit is even.
 fn shortest(x: f64) -> String {
@@ -202,6 +268,9 @@ pub const FLOAT_CHARS: usize = 12;
 
 /// No number has more digits, zeros included.
 const ALL_DIGITS: i32 = 1000;
+
+/// Every number has an exponent.
+const NO_DIGITS: i32 = -1000;
 
 /// Writes `[-]d[.ddd]e[-]n` as MySQL lays numbers out: without an exponent, if it takes no more than
 /// so many digits (`plain`).
@@ -304,6 +373,30 @@ mod tests {
         let mut out = Vec::new();
         put(value, decimals, &mut out);
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn floating_point_within_a_width_as_mysql_stores_it() {
+        let of_mysql = [
+            (1e11, 10, "1e11", true),
+            (6.374_036_956_633_065e17, 18, "6.3740369566331e17", true),
+            (0.1 + 0.2, 10, "0.3", true),
+            (0.000_999, 2, "0", true),
+            (0.0073, 1, "0", false),
+            (-1234.5678, 7, "-1234.6", true),
+            (123_456_789.0, 6, "1.23e8", true),
+            (123_456_789.0, 4, "1e8", true),
+            (123_456_789.0, 2, "1e", false),
+        ];
+        for (x, width, expected, fits) in of_mysql {
+            let mut out = Vec::new();
+            let is_whole = put_double_within(x, width, &mut out);
+            assert_eq!(
+                (&*out, is_whole),
+                (expected.as_bytes(), fits),
+                "{x} {width}"
+            );
+        }
     }
 
     #[test]

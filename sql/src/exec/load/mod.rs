@@ -60,6 +60,7 @@ pub(super) fn load(
         reader: Reader::new(source, &load.format, escape, collation.charset()),
         collation,
         skip: load.skip,
+        nulls: Vec::new(),
         exceeded: None,
     };
     let result = loading.run(fixed, context);
@@ -161,6 +162,8 @@ struct Loading<'p, 'o> {
     collation: Collation,
     /// Rows that are still to be skipped.
     skip: u64,
+    /// Columns of the row for which the file has NULL and that cannot have it.
+    nulls: Vec<usize>,
     /// The line before had too many fields, which is an error: it is told when the fields of the next
     /// one are where they go.
     exceeded: Option<Stop>,
@@ -194,6 +197,7 @@ impl<'p> Loading<'p, '_> {
     /// Loads a row; false at the end of the file.
     fn row(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         let load = self.load;
+        self.nulls.clear();
         self.inserter.begin_row(context);
         self.inserter.defaults(context)?;
         let mut fields = load.fields.iter();
@@ -298,9 +302,14 @@ impl<'p> Loading<'p, '_> {
             let bytes = self.reader.text(field).to_vec();
             return self.assign(position, column, bytes, context);
         }
-        let value = match is_timestamp(column) {
-            true => now(column, context)?,
-            false => Value::Null,
+        let value = if is_timestamp(column) {
+            now(column, context)?
+        } else if column.nullable || column.auto_increment || column.generated.is_some() {
+            Value::Null
+        } else {
+            // Told when SET has been evaluated, which sees this.
+            self.nulls.push(position);
+            implicit_default(column)
         };
         self.inserter.put(position, value);
         Ok(())
@@ -372,6 +381,25 @@ impl<'p> Loading<'p, '_> {
         Ok(())
     }
 
+    /// NULL was in the file for columns that cannot have it: told of each, also of those that got
+    /// another value by SET, and of these twice.
+    fn tell_nulls(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        let columns = &self.plan.table.columns;
+        let nulls = std::mem::take(&mut self.nulls);
+        let named = |position: usize| Some((position, columns.get(position)?));
+        let nulls: Vec<_> = nulls.into_iter().filter_map(named).collect();
+        for (position, column) in &nulls {
+            if self.load.assignments.iter().any(|(set, _)| set == position) {
+                lossy(SqlError::bad_null(&column.name), context)?;
+            }
+        }
+        for (_, column) in nulls {
+            let row = context.eval.row_number;
+            lossy(SqlError::null_to_not_null(&column.name, row), context)?;
+        }
+        Ok(())
+    }
+
     /// What is left to be done for a row whose fields are where they go; false if it was the last one.
     fn store(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         let plan = self.plan;
@@ -405,19 +433,7 @@ impl<'p> Loading<'p, '_> {
                 }
             }
         }
-        for slot in &self.load.fields {
-            if let FieldSlot::Column(position) = slot
-                && let Some(column) = plan.table.columns.get(*position)
-                && !column.nullable
-                && !column.auto_increment
-                && column.generated.is_none()
-                && self.inserter.is_null(*position)
-            {
-                let row = context.eval.row_number;
-                lossy(SqlError::null_to_not_null(&column.name, row), context)?;
-                self.inserter.put(*position, implicit_default(column));
-            }
-        }
+        self.tell_nulls(context)?;
         let fate = self.inserter.finish_row(context)?;
         let goes_on = self.reader.next_line(context)?;
         match fate {

@@ -255,6 +255,14 @@ impl<'o> Reader<'o> {
                 let next = self.byte(1).unwrap_or_default();
                 if self.escape != self.enclosed || Some(next) == self.escape {
                     self.take(from, &mut is_made);
+                    if self.begins_several(next) {
+                        // The escape byte goes, and the character is taken as any other.
+                        self.at += 1;
+                        from = self.at;
+                        let bytes = self.character(from, context)?;
+                        self.at += bytes.max(1);
+                        continue;
+                    }
                     self.made.push(unescaped(next));
                     saw_null |= next == b'N';
                     self.at += 2;
@@ -354,15 +362,17 @@ impl<'o> Reader<'o> {
         Ok(false)
     }
 
+    /// Whether a byte may be the first of several that are a character.
+    fn begins_several(&self, byte: u8) -> bool {
+        byte >= 0x80 && self.charset.max_char_bytes() > 1 && self.charset.min_char_bytes() == 1
+    }
+
     /// How many bytes the character takes that is here: 1 for what is none, 0 if the file ends within
     /// it. 1300 for a byte with which none of UTF-8 begins. `from`: where what follows begins of which the field is not made yet.
     fn character(&mut self, from: usize, context: &mut ExecContext) -> Result<usize, Stop> {
-        let Some(byte @ 0x80..) = self.byte(0) else {
+        let Some(byte) = self.byte(0).filter(|byte| self.begins_several(*byte)) else {
             return Ok(1);
         };
-        if self.charset.max_char_bytes() == 1 || self.charset.min_char_bytes() > 1 {
-            return Ok(1);
-        }
         self.has(CHARACTER_MAX, context)?;
         let rest = self.buffer.get(self.at..).unwrap_or_default();
         let rest = rest.get(..CHARACTER_MAX).unwrap_or(rest);
