@@ -158,22 +158,22 @@ impl Text<'_> {
             let token = self.tokens.get(at);
             token.is_some_and(|token| token.is_symbol(self.source, symbol))
         };
-        let mut open = first.min(self.tokens.len());
+        let first = first.min(self.tokens.len());
+        let mut open = first;
         while open > 0 && is(open - 1, "(") {
             open -= 1;
         }
-        let mut depth = 0_usize;
-        for at in open..end.min(self.tokens.len()) {
+        // Others that open behind it close first.
+        let (mut depth, mut still_open) = (first - open, first - open);
+        for at in first..end.min(self.tokens.len()) {
             if is(at, "(") {
                 depth += 1;
             } else if is(at, ")") {
                 depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return 0;
-                }
+                still_open = still_open.min(depth);
             }
         }
-        depth
+        still_open
     }
 
     /// Whether a query is written somewhere in a span.
@@ -600,6 +600,7 @@ mod tests {
         assert!(encloses("SELECT 1 FROM a JOIN (b JOIN c)", 7, 9));
         assert!(!encloses("SELECT 1 FROM a JOIN b JOIN c", 5, 7));
         assert!(!encloses("SELECT 1 FROM a JOIN (b) JOIN c", 7, 11));
+        assert!(!encloses("SELECT 1 FROM a JOIN b JOIN (SELECT 1) c", 5, 8));
     }
 
     #[test]
