@@ -348,6 +348,7 @@ errors! {
     1701 truncate_referenced(child) "Cannot truncate a table referenced in a foreign key constraint ({child})";
     1706 key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1761 duplicate_by_cascade(parent, entry, child, index) "Foreign key constraint for table '{parent}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{index}'";
+    1791 unknown_explain_format(name) "Unknown EXPLAIN format name: '{name}'";
     1792 read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1800 unknown_algorithm(name) "Unknown ALGORITHM '{name}'";
     1801 unknown_lock(name) "Unknown LOCK type '{name}'";

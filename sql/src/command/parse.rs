@@ -90,10 +90,39 @@ fn describe(c: &mut Cursor) -> Parsed<Option<Command>> {
         .iter()
         .any(|word| next.eq_ignore_ascii_case(word.as_bytes()))
     {
+        refuse_of_explain(c)?;
         return Ok(None);
     }
     c.next();
     show::describe(c).map(Some)
+}
+
+/// 1235 for the clauses of EXPLAIN that there are not, by their names.
+fn refuse_of_explain(c: &Cursor) -> Parsed<()> {
+    /// Behind EXPLAIN ANALYZE FORMAT = JSON.
+    const PLACES: std::ops::RangeInclusive<usize> = 1..=5;
+    for at in PLACES {
+        let word = c.text(c.peek_at(at));
+        let is = |word: &[u8], name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+        if is(word, "FOR") {
+            let next = c.text(c.peek_at(at + 1));
+            let what = match is(next, "CONNECTION") {
+                true => "EXPLAIN FOR CONNECTION",
+                false => "EXPLAIN FOR SCHEMA",
+            };
+            return Err(SqlError::not_supported(what));
+        }
+        if is(word, "INTO") {
+            return Err(SqlError::not_supported("EXPLAIN INTO"));
+        }
+        if !["ANALYZE", "FORMAT", "=", "TREE", "JSON", "TRADITIONAL"]
+            .iter()
+            .any(|w| is(word, w))
+        {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {

@@ -5,7 +5,7 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::Groups,
     derived::Made,
-    rollup,
+    measure, rollup,
     scan::{SourceState, Way},
     subquery::{Kept, RowSink},
     tail::Tail,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{eval, holds},
-    plan::{AggregateFunction, Block, Condition, Grouping, Input},
+    plan::{AggregateFunction, Block, Condition, ExplainedPlace as Place, Grouping, Input},
 };
 use cohort_engine::types::Value;
 
@@ -40,7 +40,10 @@ pub(super) fn run_block(
     outer: &[Value],
     sink: &mut RowSink,
 ) -> Flowing {
-    let result = block_rows(block, context, outer, sink);
+    let result = match context.measures {
+        None => block_rows(block, context, outer, sink),
+        Some(_) => measure::block(block, context, outer, sink),
+    };
     result.map_err(|stop| match stop {
         Stop::Error(error) if error.code == SqlError::OUT_OF_RANGE => {
             Stop::Error(named(error, block))
@@ -68,7 +71,7 @@ fn named(mut error: SqlError, block: &Block) -> SqlError {
 
 /// The stages of a block: read, group, compute window functions, put out. Each hands its rows on to
 /// the next.
-fn block_rows(
+pub(super) fn block_rows(
     block: &Block,
     context: &mut ExecContext,
     outer: &[Value],
@@ -165,6 +168,11 @@ impl<'b> BlockRun<'b> {
         Ok(self.other_way() || !self.first_bounds_usable(context)?)
     }
 
+    /// Whether the outer join that begins at this source is under way.
+    pub(super) fn is_entered(&self, at: usize) -> bool {
+        self.entered.get(at).is_some_and(|entered| *entered)
+    }
+
     /// Whether the first source is read by another way than the plan's.
     pub fn other_way(&self) -> bool {
         let first = self.sources.first();
@@ -226,17 +234,17 @@ impl<'b> BlockRun<'b> {
         context: &mut ExecContext,
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
-        let Some(having) = &self.block.having else {
-            return self.each_grouped(possible, context, each);
-        };
-        self.each_grouped(
-            possible,
-            context,
-            &mut |run, context| match run.holds(having, context)? {
+        self.measure(Place::Admitted, context, each, |run, context, each| {
+            let Some(having) = &run.block.having else {
+                return run.each_grouped(possible, context, each);
+            };
+            run.each_grouped(possible, context, &mut |run, context| match run
+                .holds(having, context)?
+            {
                 true => each(run, context),
                 false => Ok(Flow::Continue),
-            },
-        )
+            })
+        })
     }
 
     /// Calls `each` for every group, or for every row, if rows are not grouped.
@@ -248,10 +256,22 @@ impl<'b> BlockRun<'b> {
     ) -> Flowing {
         let block = self.block;
         match (&block.grouping, possible) {
-            (Some(_), _) => {}
-            (None, true) => return self.each_row(context, each),
-            (None, false) => return Ok(Flow::Continue),
+            (Some(_), _) => self.measure(Place::Grouped, context, each, |run, context, each| {
+                run.each_group(possible, context, each)
+            }),
+            (None, true) => self.each_row(context, each),
+            (None, false) => Ok(Flow::Continue),
         }
+    }
+
+    /// Calls `each` for every group.
+    fn each_group(
+        &mut self,
+        possible: bool,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        let block = self.block;
         if let Some(grouping) = &block.grouping
             && let Some(rollup) = &grouping.rollup
         {
@@ -366,6 +386,10 @@ impl<'b> BlockRun<'b> {
         end: usize,
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
+        let measures = context.measures.is_some();
+        if measures {
+            self.count_joined(context, at);
+        }
         if at >= end {
             return each(self, context);
         }
@@ -381,9 +405,12 @@ impl<'b> BlockRun<'b> {
             }
             _ => {
                 *entered = false;
-                self.scan(context, at, &mut |run, context| {
-                    run.join(context, at + 1, end, each)
-                })
+                let next: &mut Each<'_, 'b> =
+                    &mut |run, context| run.join(context, at + 1, end, each);
+                match measures {
+                    false => self.scan(context, at, next),
+                    true => self.scan_measured(context, at, next),
+                }
             }
         }
     }
@@ -401,9 +428,11 @@ impl<'b> BlockRun<'b> {
         let mut matched = false;
         let flow = self.join(context, at, inner_end, &mut |run, context| {
             matched = true;
+            context.count_row(run.block, Place::Outer(0, 0, at));
             if !run.all_hold(after, context)? {
                 return Ok(Flow::Continue);
             }
+            context.count_row(run.block, Place::After(0, 0, at));
             run.join(context, inner_end, end, each)
         })?;
         if matched || flow == Flow::Stop {
@@ -418,9 +447,11 @@ impl<'b> BlockRun<'b> {
                 *slot = Value::Null;
             }
         }
+        context.count_row(self.block, Place::Outer(0, 0, at));
         if !self.all_hold(after, context)? {
             return Ok(Flow::Continue);
         }
+        context.count_row(self.block, Place::After(0, 0, at));
         self.join(context, inner_end, end, each)
     }
 }

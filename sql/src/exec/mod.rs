@@ -21,6 +21,7 @@ mod joined;
 mod json_table;
 mod key;
 mod load;
+mod measure;
 pub(crate) mod memory;
 mod patience;
 mod returning;
@@ -40,6 +41,7 @@ pub(crate) use check::check_values;
 pub use derived::Tables;
 pub(crate) use generated::fill_values;
 pub(crate) use insert::{cut_to, duplicate_error, zero};
+pub use measure::Measures;
 pub use patience::Patience;
 use returning::Returning;
 
@@ -47,7 +49,10 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, eval, for_variable},
     output::Output,
-    plan::{Body, Demands, Insert, InsertRows, Plan, Query, Relations, TableRelations, TableUse},
+    plan::{
+        Body, Demands, Explanation, Insert, InsertRows, Plan, Query, Relations, TableRelations,
+        TableUse,
+    },
     statements::TableIo,
 };
 use cohort_engine::{
@@ -153,6 +158,8 @@ pub struct ExecContext<'a> {
     pub rows_counted: Option<u64>,
     /// When to look next whether it must stop.
     pub patience: Patience,
+    /// EXPLAIN ANALYZE: what was measured so far.
+    pub measures: Option<Box<Measures>>,
 }
 
 /// A virtual table and its rows, values of the columns' types.
@@ -288,6 +295,7 @@ impl<'a> ExecContext<'a> {
             tables: self.tables.clone(),
             rows_counted: None,
             patience: self.patience,
+            measures: None,
         }
     }
 }
@@ -341,16 +349,7 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         }
         Body::SelectInto(query, variables) => select_into(query, variables, context),
         Body::SelectIntoFile(export) => export::export(export, context),
-        Body::Explain(rows) => {
-            out.columns(&plan.columns).map_err(Stop::Gone)?;
-            for row in rows {
-                out.row(row).map_err(Stop::Gone)?;
-            }
-            Ok(Outcome {
-                rows: rows.len() as u64,
-                ..Outcome::default()
-            })
-        }
+        Body::Explain(explanation) => explain(explanation, plan, context, out),
         Body::Insert(insert) => atomically(context, |context| match &insert.rows {
             InsertRows::File(load) => load::load(insert, load, context, out),
             InsertRows::Values(_) | InsertRows::Query(_) => run_insert(insert, plan, context, out),
@@ -363,6 +362,32 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
         Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
     }
+}
+
+/// EXPLAIN; with ANALYZE the query runs first, and its rows go nowhere.
+fn explain(
+    explanation: &Explanation,
+    plan: &Plan,
+    context: &mut ExecContext,
+    out: &mut dyn Output,
+) -> Result<Outcome, Stop> {
+    let measured;
+    let rows = match explanation {
+        Explanation::Known(rows) => rows,
+        Explanation::Analyze(analysis) => {
+            let measures = measure::run(&analysis.query, context)?;
+            measured = vec![vec![analysis.text(&|point| measures.figures(point))]];
+            &measured
+        }
+    };
+    out.columns(&plan.columns).map_err(Stop::Gone)?;
+    for row in rows {
+        out.row(row).map_err(Stop::Gone)?;
+    }
+    Ok(Outcome {
+        rows: rows.len() as u64,
+        ..Outcome::default()
+    })
 }
 
 /// 3854, and 3988 for a parameter, if a character set lacks a constant.

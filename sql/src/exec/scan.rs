@@ -121,10 +121,10 @@ impl<'b> BlockRun<'b> {
     ) -> Flowing {
         let known = self.sources.get(at).and_then(|s| s.rows.clone());
         let rows = match known {
-            _ if source.lateral => Rc::new(self.compute(context, at, source)?),
+            _ if source.lateral => Rc::new(self.compute_measured(context, at, source)?),
             Some(rows) => rows,
             None => {
-                let rows = Rc::new(self.compute(context, at, source)?);
+                let rows = Rc::new(self.compute_measured(context, at, source)?);
                 if let Some(state) = self.sources.get_mut(at) {
                     state.rows = Some(Rc::clone(&rows));
                 }
@@ -182,11 +182,22 @@ impl<'b> BlockRun<'b> {
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
         context.tick()?;
+        context.count_computed();
         self.put_row(source, rows.whole, row);
         if !self.all_hold(&source.filter, context)? {
             return Ok(Flow::Continue);
         }
         each(self, context)
+    }
+
+    fn compute_measured(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        source: &'b Source,
+    ) -> Result<Computed, Stop> {
+        let compute = |run: &mut Self, context: &mut ExecContext| run.compute(context, at, source);
+        self.measure_computed(at, context, compute, |computed| computed.rows.len())
     }
 
     /// The rows of a computed table, or of a stored one for a hash table.

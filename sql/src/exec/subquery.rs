@@ -5,6 +5,7 @@ use super::{
     block::{BlockRun, run_block},
     derived::Made,
     distinct::Distinct,
+    measure,
     memory::Memory,
     set_operation,
     sort::Sorter,
@@ -29,9 +30,24 @@ pub(super) fn run_query(
     outer: &[Value],
     sink: &mut RowSink,
 ) -> Flowing {
-    if let [block] = query.blocks.as_slice() {
-        return run_block(block, context, outer, sink);
+    match query.blocks.as_slice() {
+        [block] => run_block(block, context, outer, sink),
+        [first, ..] if context.measures.is_some() => {
+            measure::combined(first, context, sink, |context, sink| {
+                combine(query, context, outer, sink)
+            })
+        }
+        _ => combine(query, context, outer, sink),
     }
+}
+
+/// Runs a query of several blocks.
+fn combine(
+    query: &Query,
+    context: &mut ExecContext,
+    outer: &[Value],
+    sink: &mut RowSink,
+) -> Flowing {
     let (count, offset) = limit_values(query.limit.as_ref(), context)?;
     let wanted = count.saturating_add(offset);
     if !matches!(query.combined, Combined::Union { distinct: 0 }) {

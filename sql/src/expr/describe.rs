@@ -5,7 +5,7 @@ use cohort_engine::types::{ColumnType, Value};
 
 /// The text of an expression. Columns have lost their names; they show as their slots. Of the
 /// parameters, those are shown that were literals in the text.
-pub(super) fn describe(expr: &Expr, params: &[Value]) -> String {
+pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
     let describe = |expr: &Expr| describe(expr, params);
     match expr {
         Expr::Literal(value, ty) if ty.is_temporal() => literal(value, ty.decimals),

@@ -51,6 +51,7 @@ pub use compare::{compare, hash_key, order};
 pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableScope};
 pub(crate) use convert::parse_time;
 pub use convert::{conform, for_variable, kept, printable, text};
+pub(crate) use describe::describe as described;
 pub use eval::{eval, holds, is_false, is_true};
 pub use functions::json::{
     ArrayTest, FromJson, InArray, JsonPart, NoArray, default_for_json_column,

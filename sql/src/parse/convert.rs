@@ -368,10 +368,15 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Notes the UPDATE or DELETE behind WITH.
+    /// Notes the UPDATE or DELETE behind WITH, and what follows EXPLAIN.
     fn note_verb(&mut self, text: &[u8]) {
         let writes = is_one_of(text, &["UPDATE", "DELETE"]);
-        if writes && self.begins_with("WITH") && self.open.is_empty() && self.last_is(")") {
+        let behind_with = || self.begins_with("WITH") && self.open.is_empty() && self.last_is(")");
+        let explained = || {
+            let verbs = ["UPDATE", "DELETE", "INSERT", "REPLACE"];
+            self.beginning() == self.tokens.len() && is_one_of(text, &verbs)
+        };
+        if writes && behind_with() || explained() {
             self.verb = self.tokens.len();
             self.updated = UpdatedTables {
                 seen: self.verb,
@@ -503,10 +508,30 @@ impl<'a> Converter<'a> {
         Ok(())
     }
 
-    /// Whether this is the statement's first word.
+    /// Whether the statement, or what EXPLAIN explains, begins with a word.
     pub(super) fn begins_with(&self, word: &str) -> bool {
-        let first = self.tokens.first();
+        let first = self.tokens.get(self.beginning());
         first.is_some_and(|first| first.is_word(self.source, word))
+    }
+
+    /// Where the statement begins: behind EXPLAIN and its clauses.
+    fn beginning(&self) -> usize {
+        const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
+        const CLAUSES: [&str; 6] = [
+            "ANALYZE",
+            "FORMAT",
+            "TREE",
+            "JSON",
+            "TRADITIONAL",
+            "DEFAULT",
+        ];
+        let is = |token: &Token, words: &[&str]| is_one_of(token.text(self.source), words);
+        let mut tokens = self.tokens.iter();
+        if !tokens.next().is_some_and(|first| is(first, &EXPLAIN)) {
+            return 0;
+        }
+        let is_clause = |token: &&Token| token.is_symbol(self.source, "=") || is(token, &CLAUSES);
+        1 + tokens.take_while(is_clause).count()
     }
 
     /// Whether the tokens so far name the tables that DELETE deletes from.
@@ -648,9 +673,9 @@ impl<'a> Converter<'a> {
             || is(last, &["ALL", "DISTINCT"]) && before.is_some_and(|t| is(t, &operators));
         let inserts = self.begins_with("INSERT") || self.begins_with("REPLACE");
         let into = inserts && !is(last, &["INSERT", "REPLACE", "INTO", "IGNORE"]);
-        let explains = self.tokens.len() == 1 && self.begins_with("EXPLAIN");
-        let follows_with = self.begins_with("WITH") && self.last_is(")");
-        combines || into || explains || follows_with || self.last_is("(")
+        let explains = self.beginning() == self.tokens.len();
+        let follows_with = || self.begins_with("WITH") && self.last_is(")");
+        combines || into || explains || self.last_is("(") || follows_with()
     }
 
     /// Words that are taken together: then the lexer behind them.
@@ -797,9 +822,12 @@ impl<'a> Converter<'a> {
             self.push(token, Out::Mod);
             return true;
         }
-        if is("TRADITIONAL") && of("EXPLAIN") && self.tokens.len() == 3 {
-            self.tokens.truncate(1);
-            self.out.truncate(1);
+        let explains = of("EXPLAIN") || of("DESCRIBE") || of("DESC");
+        if explains && self.follows_symbol("=", "FORMAT") && !(is("TREE") || is("JSON")) {
+            // Words of other servers: one for the form of old, one for those that there are not.
+            let known = is("TRADITIONAL") || is("DEFAULT");
+            let word = if known { "TEXT" } else { "GRAPHVIZ" };
+            self.push(token, Out::make_word(word, None));
             return true;
         }
         if is("DISTINCTROW") {

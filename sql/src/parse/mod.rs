@@ -185,6 +185,31 @@ impl Text<'_> {
         tokens.any(|token| token.is_word(self.source, "SELECT"))
     }
 
+    /// The word behind FORMAT = of EXPLAIN.
+    #[must_use]
+    pub fn explain_format(&self) -> String {
+        let mut tokens = self.tokens.iter();
+        let format = tokens.position(|token| token.is_word(self.source, "FORMAT"));
+        let word = format.and_then(|at| self.tokens.get(at + 2));
+        let text = word.map(|word| word.text(self.source)).unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// The statement behind EXPLAIN and its clauses.
+    #[must_use]
+    pub fn explained(&self) -> String {
+        let begins = |token: &Token| {
+            let words = [
+                "SELECT", "WITH", "TABLE", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
+            ];
+            token.is_symbol(self.source, "(")
+                || words.iter().any(|word| token.is_word(self.source, word))
+        };
+        let first = self.tokens.iter().find(|token| begins(token));
+        let text = first.and_then(|token| self.source.get(token.start..));
+        String::from_utf8_lossy(text.unwrap_or_default().trim_ascii()).into_owned()
+    }
+
     /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for
     /// another optimizer.
     #[must_use]

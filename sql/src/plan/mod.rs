@@ -55,6 +55,7 @@ pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
+pub use explain::{Explanation, Figures, Place as ExplainedPlace, Point as ExplainedPoint};
 pub use files::{Export, FileUse};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
 pub use needs::{Need, Part as NeededPart};
@@ -240,10 +241,9 @@ pub fn compile(
             }
         }
         ast::Statement::Explain { .. } => {
-            let statement = explained(parsed)?;
-            writes = false;
-            let rows = planner.explain(statement)?;
-            (Body::Explain(rows), explain::columns())
+            let (explanation, columns, locks) = planner.explain(parsed)?;
+            writes = locks;
+            (Body::Explain(explanation), columns)
         }
         _ => return Err(SqlError::not_supported("this statement")),
     };
@@ -354,40 +354,6 @@ fn levels(queries: usize, deepest: usize) -> Result<usize, SqlError> {
         return Err(SqlError::nesting_too_deep());
     }
     Ok(levels)
-}
-
-/// The statement that EXPLAIN explains, in the only form that there is.
-fn explained<'p>(parsed: &'p Parsed) -> Result<&'p ast::Statement, SqlError> {
-    use ast::{AnalyzeFormat, AnalyzeFormatKind};
-    let ast::Statement::Explain {
-        describe_alias: _,
-        analyze,
-        verbose,
-        query_plan,
-        estimate,
-        statement,
-        format,
-        options,
-    } = &parsed.statement
-    else {
-        return Err(SqlError::not_supported("this statement"));
-    };
-    let text = &parsed.text;
-    text.refuse("VERBOSE", *verbose)?;
-    text.refuse("QUERY", *query_plan)?;
-    text.refuse("ESTIMATE", *estimate)?;
-    text.refuse("(", options.is_some())?;
-    let tabular = matches!(
-        format,
-        None | Some(
-            AnalyzeFormatKind::Keyword(AnalyzeFormat::TRADITIONAL)
-                | AnalyzeFormatKind::Assignment(AnalyzeFormat::TRADITIONAL)
-        )
-    );
-    if *analyze || !tabular {
-        return Err(SqlError::not_supported("EXPLAIN ANALYZE and FORMAT"));
-    }
-    Ok(statement)
 }
 
 /// What the compilation of one statement has in hand.

@@ -410,6 +410,10 @@ fn source(
         alias: table.alias.clone(),
         first_slot: table.first_slot,
         columns: table.columns.len(),
+        names: match table.table {
+            Some(_) => Vec::new(),
+            None => table.columns.iter().map(|c| c.name.clone()).collect(),
+        },
         wanted: wanted_columns(wanted, table.first_slot, table.columns.len()),
         filter: Vec::new(),
         outer_join: None,

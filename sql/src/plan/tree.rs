@@ -1,8 +1,8 @@
 //! What a plan consists of. The module above says how it hangs together.
 
 use super::{
-    Demands, Export, JsonTable, KnownLiteral, Need, Relations, access::outgrown, rollup::Rollup,
-    window::Windowing,
+    Demands, Explanation, Export, JsonTable, KnownLiteral, Need, Relations, access::outgrown,
+    rollup::Rollup, window::Windowing,
 };
 use crate::{
     error::SqlError,
@@ -92,7 +92,10 @@ impl Plan {
 impl Drop for Plan {
     /// What is deep is dropped as it was made: where there is room.
     fn drop(&mut self) {
-        let body = std::mem::replace(&mut self.body, Body::Explain(Vec::new()));
+        let body = std::mem::replace(
+            &mut self.body,
+            Body::Explain(Explanation::Known(Vec::new())),
+        );
         crate::room::with_room(self.levels, || drop(body));
     }
 }
@@ -170,8 +173,8 @@ pub enum Body {
     UpdateJoined(Box<Joined>),
     /// DELETE from several tables.
     DeleteJoined(Box<Joined>),
-    /// EXPLAIN: the rows are known already.
-    Explain(Vec<Vec<Value>>),
+    /// EXPLAIN.
+    Explain(Explanation),
 }
 
 /// A query expression.
@@ -401,6 +404,8 @@ pub struct Source {
     pub first_slot: usize,
     /// How many columns it has.
     pub columns: usize,
+    /// What they are called, if no table says it.
+    pub names: Vec<String>,
     /// The columns that are needed, ascending.
     pub wanted: Vec<u16>,
     /// Conditions to check as soon as its row is there.

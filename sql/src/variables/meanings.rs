@@ -201,12 +201,20 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "digits that a division adds behind the point",
     ),
     (
+        "end_markers_in_json",
+        "MySQL: comments in what FORMAT=JSON gives",
+    ),
+    (
         "enforce_gtid_consistency",
         "statements that GTIDs cannot tell are refused",
     ),
     ("error_count", "errors of the last statement"),
     ("event_scheduler", "MySQL: what executes events"),
-    ("explain_format", "form of EXPLAIN"),
+    ("explain_format", "form of EXPLAIN without FORMAT"),
+    (
+        "explain_json_format_version",
+        "version of FORMAT=JSON; 1 is refused",
+    ),
     (
         "explicit_defaults_for_timestamp",
         "TIMESTAMP columns have no defaults of their own",

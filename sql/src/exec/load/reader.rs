@@ -255,18 +255,8 @@ impl<'o> Reader<'o> {
                 let next = self.byte(1).unwrap_or_default();
                 if self.escape != self.enclosed || Some(next) == self.escape {
                     self.take(from, &mut is_made);
-                    if self.begins_several(next) {
-                        // The escape byte goes, and the character is taken as any other.
-                        self.at += 1;
-                        from = self.at;
-                        let bytes = self.character(from, context)?;
-                        self.at += bytes.max(1);
-                        continue;
-                    }
-                    self.made.push(unescaped(next));
                     saw_null |= next == b'N';
-                    self.at += 2;
-                    from = self.at;
+                    from = self.escaped(next, context)?;
                     continue;
                 }
             }
@@ -324,6 +314,20 @@ impl<'o> Reader<'o> {
         let rest = self.buffer.get(last).unwrap_or_default();
         self.made.extend_from_slice(rest);
         Place::Made(without..self.made.len())
+    }
+
+    /// Steps over the escape byte and what is behind it; returns where the rest of the field begins.
+    fn escaped(&mut self, next: u8, context: &mut ExecContext) -> Result<usize, Stop> {
+        if self.begins_several(next) {
+            // The escape byte goes, and the character is taken as any other.
+            self.at += 1;
+            let from = self.at;
+            self.at += self.character(from, context)?.max(1);
+            return Ok(from);
+        }
+        self.made.push(unescaped(next));
+        self.at += 2;
+        Ok(self.at)
     }
 
     /// Steps over bytes that mean nothing.

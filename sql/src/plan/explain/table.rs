@@ -1,12 +1,13 @@
-//! EXPLAIN: the tabular form, from the plan that would be executed.
+//! EXPLAIN: the tabular form.
 
-use super::{
-    Access, Block, Body, Bound, Combined, Derived, Input, Planner, Query, Source, access, dml, walk,
-};
 use crate::{
     error::SqlError,
     expr::{ArrayTest, ExprType, coercibility},
     output::ColumnMeta,
+    plan::{
+        Access, Block, Body, Bound, Combined, Derived, Input, InsertRows, Planner, Query, Source,
+        access, dml, walk,
+    },
 };
 use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
 use rustc_hash::FxHashMap;
@@ -80,7 +81,7 @@ impl Row {
 
 impl Planner<'_> {
     /// The rows of EXPLAIN for a statement.
-    pub(super) fn explain(
+    pub(super) fn explain_as_table(
         &mut self,
         statement: &ast::Statement,
     ) -> Result<Vec<Vec<Value>>, SqlError> {
@@ -96,16 +97,16 @@ impl Planner<'_> {
             }
             ast::Statement::Delete(delete) if dml::deletes_from_several(delete) => {
                 let delete = self.delete_joined(delete, false)?;
-                explainer.block(&delete.block, "DELETE", 1);
+                explainer.first(&delete.block, "DELETE");
             }
             ast::Statement::Update(update) => match self.any_update(update, false)? {
-                Body::UpdateJoined(update) => explainer.block(&update.block, "UPDATE", 1),
-                Body::Update(update) => explainer.block(&update.block, "UPDATE", 1),
+                Body::UpdateJoined(update) => explainer.first(&update.block, "UPDATE"),
+                Body::Update(update) => explainer.first(&update.block, "UPDATE"),
                 _ => return Err(SqlError::internal("an UPDATE of another kind")),
             },
             ast::Statement::Delete(delete) => {
                 let (delete, _) = self.delete(delete, false)?;
-                explainer.block(&delete.block, "DELETE", 1);
+                explainer.first(&delete.block, "DELETE");
             }
             ast::Statement::Insert(insert) => {
                 let (plan, _) = self.insert(insert, false)?;
@@ -117,7 +118,7 @@ impl Planner<'_> {
                     access: Some("ALL"),
                     ..Row::default()
                 });
-                if let super::InsertRows::Query(query) = &plan.rows {
+                if let InsertRows::Query(query) = &plan.rows {
                     explainer.query(query, "SIMPLE", "PRIMARY");
                 }
             }
@@ -135,6 +136,12 @@ struct Explainer {
 }
 
 impl Explainer {
+    /// The rows of the block that finds what is changed.
+    fn first(&mut self, block: &Block, kind: &'static str) {
+        self.last_id = 1;
+        self.block(block, kind, 1);
+    }
+
     fn query(&mut self, query: &Query, alone: &'static str, first: &'static str) {
         let nested = query.blocks.iter().any(|b| {
             !b.subqueries.is_empty()

@@ -1,0 +1,226 @@
+//! The steps of a plan: what the executor does, in the words that MySQL has for it.
+
+use super::{
+    naming::Naming,
+    stages::{grouped, limit, sort, windowed},
+    step::{Place, Point, Step},
+};
+use crate::plan::{Block, Combined, Condition, Derived, Query};
+use cohort_engine::types::Value;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
+/// Makes the steps of the queries of a statement.
+pub(super) struct Builder<'p> {
+    params: &'p [Value],
+    /// How many blocks have a number.
+    numbered: u64,
+    /// The computed tables that were shown.
+    pub(super) shown: FxHashSet<*const Derived>,
+}
+
+/// A block whose steps are being made.
+pub(super) struct Within<'b, 'p> {
+    pub block: &'b Block,
+    pub naming: Naming<'p>,
+    /// The numbers of its subqueries.
+    numbers: Vec<u64>,
+    /// Those that stand below the step that needs them.
+    placed: BTreeSet<usize>,
+}
+
+impl Within<'_, '_> {
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self.block).addr()
+    }
+}
+
+impl<'p> Builder<'p> {
+    pub fn new(params: &'p [Value]) -> Builder<'p> {
+        Builder {
+            params,
+            numbered: 0,
+            shown: FxHashSet::default(),
+        }
+    }
+
+    /// The steps of a query.
+    pub fn query(&mut self, query: &Query, outer: Option<&Naming<'_>>) -> Step {
+        if let [block] = query.blocks.as_slice() {
+            self.numbered += 1;
+            return self.block(block, outer);
+        }
+        let mut inputs = Vec::new();
+        for block in &query.blocks {
+            self.numbered += 1;
+            inputs.push(self.block(block, outer));
+        }
+        let rows: f64 = inputs.iter().filter_map(|input| input.rows).sum();
+        let name = match query.combined {
+            Combined::Union { .. } => "Union",
+            Combined::Intersect { .. } => "Intersect",
+            Combined::Except { .. } => "Except",
+        };
+        let mut step = match query.combined {
+            Combined::Union { distinct: 0 } => {
+                let stream = |input: Step| input.above("stream", "Stream results");
+                Step::new("append", "Append", inputs.into_iter().map(stream).collect())
+            }
+            Combined::Union { .. }
+            | Combined::Intersect { all: false }
+            | Combined::Except { all: false } => {
+                let table = format!("<{} temporary>", name.to_lowercase());
+                Step::new(
+                    "materialize",
+                    format!("{name} materialize with deduplication"),
+                    inputs,
+                )
+                .giving(Some(rows))
+                .above("table", format!("Table scan on {table}"))
+                .with("table_name", table)
+            }
+            Combined::Intersect { all: true } | Combined::Except { all: true } => {
+                Step::new("materialize", format!("{name} all materialize"), inputs)
+            }
+        }
+        .giving(Some(rows));
+        let empty = Block::default();
+        let first = query.blocks.first().unwrap_or(&empty);
+        let naming = Naming::new(first, outer, &[], self.params).of_result(first);
+        let address = std::ptr::from_ref(first).addr();
+        let whole = |step: Step| step.at(address, Place::Combined);
+        step = whole(step);
+        if !query.order.is_empty() {
+            let keys = naming.keys(&query.order);
+            step = whole(sort(step, &keys, query.limit.as_ref(), &naming));
+        }
+        match query.limit {
+            Some(_) => whole(limit(step, query.limit.as_ref(), &naming)),
+            None => step,
+        }
+    }
+
+    /// The steps that find the rows that an UPDATE or DELETE changes.
+    pub fn changed(&mut self, block: &Block) -> Step {
+        self.numbered += 1;
+        self.block(block, None)
+    }
+
+    /// The steps of a block, which has a number already.
+    fn block(&mut self, block: &Block, outer: Option<&Naming<'_>>) -> Step {
+        let mut numbers = Vec::new();
+        for _ in &block.subqueries {
+            numbers.push(self.numbered + 1 + numbers.len() as u64);
+        }
+        self.numbered += numbers.len() as u64;
+        let naming = Naming::new(block, outer, &numbers, self.params);
+        let mut within = Within {
+            block,
+            naming,
+            numbers,
+            placed: BTreeSet::new(),
+        };
+        let address = within.address();
+        let mut step = self.sources(&mut within);
+        if !block.constant.is_empty() && !block.sources.is_empty() {
+            step = self.filter(step, &block.constant, &mut within);
+        }
+        if let Some(grouping) = &block.grouping {
+            step = grouped(step, grouping, &within);
+        }
+        if let Some(having) = &block.having {
+            step = self.filter(step, std::slice::from_ref(having), &mut within);
+            step = step.at(address, Place::Admitted);
+        }
+        if let Some(windowing) = &block.windowing {
+            step = windowed(step, windowing, &within);
+        }
+        if block.distinct {
+            step = step
+                .above("temp_table", "Temporary table with deduplication")
+                .with("deduplication", true)
+                .at(address, Place::Result)
+                .above("table", "Table scan on <temporary>")
+                .at(address, Place::Result);
+        }
+        if !block.order.is_empty() && !block.presorted {
+            let keys = within.naming.keys(&block.order);
+            step = sort(step, &keys, block.limit.as_ref(), &within.naming);
+            step = step.at(address, Place::Result);
+        }
+        step = limit(step, block.limit.as_ref(), &within.naming);
+        let whole = Point {
+            block: address,
+            place: Place::Result,
+        };
+        step.point.get_or_insert(whole);
+        let rest: Vec<usize> = (0..block.subqueries.len())
+            .filter(|number| !within.placed.contains(number))
+            .collect();
+        for number in rest {
+            let beside = self.subquery(number, "projection", &mut within);
+            step.beside.push(beside);
+        }
+        step
+    }
+
+    /// A subquery, with what it is for.
+    fn subquery(&mut self, number: usize, used: &str, within: &mut Within<'_, '_>) -> Step {
+        within.placed.insert(number);
+        let Some(subquery) = within.block.subqueries.get(number) else {
+            return Step::default();
+        };
+        let query = &subquery.query;
+        let often = match query.correlated {
+            true => "dependent",
+            false => "run only once",
+        };
+        let shown = within.numbers.get(number).copied().unwrap_or(0);
+        // Its number was given with the block that it is in.
+        let mut step = match query.blocks.as_slice() {
+            [block] => self.block(block, Some(&within.naming)),
+            _ => self.query(query, Some(&within.naming)),
+        };
+        step.heading = Some(format!("Select #{shown} (subquery in {used}; {often})"));
+        let step = step
+            .with("subquery", true)
+            .with("subquery_location", used.to_owned());
+        match query.correlated {
+            true => step.with("dependent", true),
+            false => step.with("cacheable", true),
+        }
+    }
+
+    /// A step that admits what conditions hold for, with their subqueries below it.
+    pub(super) fn filter(
+        &mut self,
+        step: Step,
+        conditions: &[Condition],
+        within: &mut Within<'_, '_>,
+    ) -> Step {
+        let text = within.naming.all(conditions.iter().map(|c| &c.expr));
+        let mut step = step
+            .above("filter", format!("Filter: {text}"))
+            .with("condition", text);
+        for condition in conditions {
+            self.place(&condition.subqueries, &mut step, within);
+        }
+        step
+    }
+
+    pub(super) fn place(
+        &mut self,
+        subqueries: &[usize],
+        step: &mut Step,
+        within: &mut Within<'_, '_>,
+    ) {
+        for &number in subqueries {
+            let needs = within.block.subqueries.get(number).map(|s| &s.needs);
+            self.place(&needs.cloned().unwrap_or_default(), step, within);
+            if !within.placed.contains(&number) {
+                let below = self.subquery(number, "condition", within);
+                step.inputs.push(below);
+            }
+        }
+    }
+}

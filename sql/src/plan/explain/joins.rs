@@ -1,0 +1,229 @@
+//! The steps that read tables and join them.
+
+use super::{
+    build::{Builder, Within},
+    naming::{Naming, column_name},
+    path,
+    step::{Place, Step},
+};
+use crate::plan::{Derived, Input, Source};
+use serde_json::Value as Json;
+use std::{ops::Range, sync::Arc};
+
+impl Builder<'_> {
+    /// The tables of a block, or what there is instead.
+    pub(super) fn sources(&mut self, within: &mut Within<'_, '_>) -> Step {
+        let count = within.block.sources.len();
+        let address = within.address();
+        if count == 0 {
+            let step = Step::new(
+                "rows_fetched_before_execution",
+                "Rows fetched before execution",
+                Vec::new(),
+            );
+            let step = step.giving(Some(1.0));
+            return match within.block.constant.as_slice() {
+                [] => step,
+                conditions => self.filter(step, conditions, within),
+            }
+            .at(address, Place::Result);
+        }
+        self.join(0..count, within)
+    }
+
+    /// The join of some sources, which follow each other.
+    fn join(&mut self, range: Range<usize>, within: &mut Within<'_, '_>) -> Step {
+        let block = within.block;
+        let address = within.address();
+        let mut joined: Option<Step> = None;
+        let mut at = range.start;
+        while at < range.end {
+            let Some(source) = block.sources.get(at) else {
+                break;
+            };
+            let outer = source.outer_join.as_ref().filter(|_| at > range.start);
+            let inner_end = outer.map_or(at + 1, |(end, _)| *end);
+            let place = |first, last| match outer {
+                Some(_) => Place::Outer(first, last, at),
+                None => Place::Joined(first, last),
+            };
+            let right = match inner_end - at {
+                1 => self.source(at, within),
+                _ => self.join(at..inner_end, within),
+            };
+            let after = outer.map(|(_, after)| after.as_slice()).unwrap_or_default();
+            let step = match joined {
+                None => right,
+                Some(left) => {
+                    let rows = left.rows.zip(right.rows).map(|(l, r)| l * r);
+                    let kind = if outer.is_some() { "left" } else { "inner" };
+                    let mut step = combine(left, right, source, kind, &within.naming)
+                        .giving(rows)
+                        .at(address, place(range.start, inner_end - 1));
+                    if !source.hash.is_empty() {
+                        for condition in &source.filter {
+                            self.place(&condition.subqueries, &mut step, within);
+                        }
+                    }
+                    step
+                }
+            };
+            let step = match after {
+                [] => step,
+                conditions => {
+                    let step = self.filter(step, conditions, within);
+                    step.at(address, Place::After(range.start, inner_end - 1, at))
+                }
+            };
+            joined = Some(step);
+            at = inner_end;
+        }
+        joined.unwrap_or_default()
+    }
+
+    /// How a source is read, and what its conditions admit.
+    fn source(&mut self, at: usize, within: &mut Within<'_, '_>) -> Step {
+        let block = within.block;
+        let address = within.address();
+        let Some(source) = block.sources.get(at) else {
+            return Step::default();
+        };
+        let hashed = !source.hash.is_empty();
+        let read = match hashed {
+            true => Place::Computed(at),
+            false => Place::Read(at),
+        };
+        let mut step = match &source.input {
+            Input::Table(table, access) => {
+                let access = block.ends.first().filter(|_| at == 0).unwrap_or(access);
+                path::step(source, table, access, &within.naming)
+            }
+            Input::Virtual(table) => {
+                scan(&source.alias).with("schema_name", table.database.as_str())
+            }
+            Input::Derived(derived, given) => self.derived(derived, given, at, within),
+            Input::Working(_) => Step::new(
+                "table",
+                format!("Scan new records on {}", source.alias),
+                Vec::new(),
+            ),
+            Input::Json(_) => Step::new(
+                "materialized_table_function",
+                "Materialize table function",
+                Vec::new(),
+            ),
+        }
+        .giving(Some(source.estimate.max(1) as f64))
+        .with("used_columns", used(source))
+        .at(address, read);
+        if source.lateral && !matches!(source.input, Input::Json(_)) {
+            step = step.with("lateral", true);
+        }
+        if let Input::Table(_, access) = &source.input {
+            self.place(&path::subqueries(access), &mut step, within);
+        }
+        if source.filter.is_empty() || hashed {
+            return step;
+        }
+        let rows = step.rows.map(|rows| rows * source.share);
+        let step = self.filter(step, &source.filter, within);
+        step.giving(rows).at(address, Place::Passed(at))
+    }
+
+    fn derived(
+        &mut self,
+        derived: &Arc<Derived>,
+        given: &[(usize, usize)],
+        at: usize,
+        within: &mut Within<'_, '_>,
+    ) -> Step {
+        let Some(source) = within.block.sources.get(at) else {
+            return Step::default();
+        };
+        let address = within.address();
+        let step = scan(&source.alias);
+        let name = &source.alias;
+        if !self.shown.insert(Arc::as_ptr(derived)) {
+            let elsewhere = format!("Materialize {name} if needed (query plan printed elsewhere)");
+            let below = Step::new("materialize", elsewhere, Vec::new());
+            return Step {
+                inputs: vec![below],
+                ..step
+            };
+        }
+        let outer = within.naming.given(given);
+        let seed = self.query(&derived.query, Some(&outer));
+        let mut inputs = vec![seed];
+        let operation = match &derived.recursion {
+            None if source.lateral => "Materialize (computed for each row before it)".to_owned(),
+            None => "Materialize".to_owned(),
+            Some(recursion) => {
+                let mut parts = Vec::new();
+                for part in &recursion.parts {
+                    parts.push(self.query(part, Some(&outer)));
+                }
+                inputs.push(Step::new("repeat", "Repeat until convergence", parts));
+                format!("Materialize recursive CTE {name}")
+            }
+        };
+        let materialize = Step::new("materialize", operation, inputs);
+        let materialize = materialize.at(address, Place::Computed(at));
+        Step {
+            inputs: vec![materialize],
+            ..step
+        }
+    }
+}
+
+/// The step that reads a table whole that is not stored.
+fn scan(alias: &str) -> Step {
+    let step = Step::new("table", format!("Table scan on {alias}"), Vec::new());
+    step.with("table_name", alias)
+}
+
+/// The names of the columns that are wanted.
+fn used(source: &Source) -> Json {
+    let names = source.wanted.iter().map(|column| {
+        let name = column_name(source, usize::from(*column));
+        Json::from(name)
+    });
+    Json::Array(names.collect())
+}
+
+/// Two inputs of a join.
+fn combine(left: Step, right: Step, source: &Source, kind: &str, naming: &Naming<'_>) -> Step {
+    let join_type = format!("{kind} join");
+    if source.hash.is_empty() {
+        let operation = format!("Nested loop {kind} join");
+        return Step::new("join", operation, vec![left, right])
+            .with("join_type", join_type)
+            .with("join_algorithm", "nested_loop");
+    }
+    let pairs = source.hash.iter();
+    let texts = pairs.map(|(probe, own)| (naming.text(own), naming.text(probe)));
+    let texts: Vec<(String, String)> = texts.collect();
+    let is_hashed = |condition: &String| {
+        let is = |a: &String, b: &String| *condition == format!("({a} = {b})");
+        texts
+            .iter()
+            .any(|(own, probe)| is(own, probe) || is(probe, own))
+    };
+    let conditions: Vec<String> = texts.iter().map(|(a, b)| format!("({a} = {b})")).collect();
+    let filter = source.filter.iter().map(|c| naming.text(&c.expr));
+    let others: Vec<String> = filter.filter(|text| !is_hashed(text)).collect();
+    let extra = match others.as_slice() {
+        [] => String::new(),
+        others => format!(", extra conditions: {}", others.join(" and ")),
+    };
+    let mut name = kind.to_owned();
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let operation = format!("{name} hash join {}{extra}", conditions.join(", "));
+    let rows = right.rows;
+    let hash = Step::new("hash", "Hash", vec![right]).giving(rows);
+    Step::new("join", operation, vec![left, hash])
+        .with("join_type", join_type)
+        .with("hash_condition", conditions)
+        .with("join_algorithm", "hash")
+}

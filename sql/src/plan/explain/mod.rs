@@ -1,0 +1,262 @@
+//! EXPLAIN: how a statement would be executed, from the plan that would be.
+//!
+//! ```text
+//! plan ─▶ table (a row for each source)
+//!     └─▶ build ─▶ Step ─▶ tree (text) or json
+//!                   ▲
+//!                   └── figures of the run: EXPLAIN ANALYZE
+//! ```
+
+mod build;
+mod joins;
+mod json;
+mod naming;
+mod path;
+mod stages;
+mod step;
+mod table;
+mod tree;
+
+pub use step::{Figures, Place, Point};
+
+use super::{Body, Planner, Query, dml};
+use crate::{
+    error::SqlError,
+    expr::{ExprType, VariableScope, coercibility},
+    output::ColumnMeta,
+    parse::Parsed,
+};
+use build::Builder;
+use cohort_engine::types::{Collation, Value};
+use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind};
+use step::Step;
+use tree::Measured;
+
+/// What EXPLAIN is to do.
+#[derive(Debug)]
+pub enum Explanation {
+    /// The rows are known already.
+    Known(Vec<Vec<Value>>),
+    /// ANALYZE: the query runs first.
+    Analyze(Box<Analysis>),
+}
+
+/// EXPLAIN ANALYZE.
+#[derive(Debug)]
+pub struct Analysis {
+    /// What runs.
+    pub query: Query,
+    step: Step,
+    form: Form,
+    text: String,
+}
+
+impl Analysis {
+    /// The text that is shown, with what was measured.
+    #[must_use]
+    pub fn text(&self, measured: &dyn Fn(Point) -> Option<Figures>) -> Value {
+        let text = shown(self.form, &self.text, "select", &self.step, Some(measured));
+        Value::Bytes(text.into_bytes())
+    }
+}
+
+/// The form of an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A row for each table.
+    Table,
+    /// The steps as an indented text.
+    Tree,
+    /// The steps as a document.
+    Json,
+}
+
+fn shown(
+    form: Form,
+    text: &str,
+    kind: &str,
+    step: &Step,
+    measured: Option<Measured<'_>>,
+) -> String {
+    match form {
+        Form::Table | Form::Tree => tree::text(step, measured),
+        Form::Json => json::document(text, kind, step, measured),
+    }
+}
+
+/// The only column of the forms that are one text.
+fn text_column() -> Vec<ColumnMeta> {
+    /// A LONGTEXT's, as MySQL tells it.
+    const LENGTH: u32 = 4_194_303;
+    let ty = ExprType::string(LENGTH, Collation::Utf8mb40900AiCi, coercibility::IMPLICIT);
+    vec![ty.or_null().meta("EXPLAIN")]
+}
+
+impl Planner<'_> {
+    /// What EXPLAIN does, the columns of its result, and whether it locks rows.
+    pub(super) fn explain(
+        &mut self,
+        parsed: &Parsed,
+    ) -> Result<(Explanation, Vec<ColumnMeta>, bool), SqlError> {
+        let (statement, format, analyze) = parts(parsed)?;
+        let form = self.form(format, analyze)?;
+        let statement = self.behind_with(statement)?;
+        if analyze {
+            return self.analyze(statement, form, parsed);
+        }
+        let known = |rows, columns| Ok((Explanation::Known(rows), columns, false));
+        if form == Form::Table {
+            return known(self.explain_as_table(statement)?, table::columns());
+        }
+        let params = self.context.parameters;
+        let (kind, step) = match statement {
+            ast::Statement::Query(query) => {
+                let (query, _) = self.top_query(query)?;
+                ("select", Builder::new(params).query(&query, None))
+            }
+            ast::Statement::Insert(insert) => {
+                let (plan, _) = self.insert(insert, false)?;
+                let rows = match &plan.rows {
+                    super::InsertRows::Query(query) => Builder::new(params).query(query, None),
+                    super::InsertRows::Values(_) | super::InsertRows::File(_) => Step::new(
+                        "rows_fetched_before_execution",
+                        "Rows fetched before execution",
+                        Vec::new(),
+                    ),
+                };
+                let (kind, verb) = match plan.replace {
+                    true => ("replace", "Replace"),
+                    false => ("insert", "Insert"),
+                };
+                let operation = format!("{verb} into {}", plan.table.name);
+                (kind, Step::new("insert_values", operation, vec![rows]))
+            }
+            ast::Statement::Update(update) => {
+                let (block, tables) = match self.any_update(update, false)? {
+                    Body::UpdateJoined(update) => {
+                        let targets = update.targets.iter();
+                        let tables = targets.map(|t| t.table.name.clone()).collect();
+                        (update.block, tables)
+                    }
+                    Body::Update(update) => (update.block, vec![update.table.name.clone()]),
+                    _ => return Err(SqlError::internal("an UPDATE of another kind")),
+                };
+                let rows = Builder::new(params).changed(&block);
+                let operation = format!("Update {}", tables.join(", "));
+                ("update", Step::new("update", operation, vec![rows]))
+            }
+            ast::Statement::Delete(delete) => {
+                let (block, tables) = match dml::deletes_from_several(delete) {
+                    true => {
+                        let delete = self.delete_joined(delete, false)?;
+                        let targets = delete.targets.iter();
+                        let tables = targets.map(|t| t.table.name.clone()).collect();
+                        (delete.block, tables)
+                    }
+                    false => {
+                        let (delete, _) = self.delete(delete, false)?;
+                        (delete.block, vec![delete.table.name.clone()])
+                    }
+                };
+                let rows = Builder::new(params).changed(&block);
+                let operation = format!("Delete from {}", tables.join(", "));
+                ("delete", Step::new("delete", operation, vec![rows]))
+            }
+            _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
+        };
+        let text = shown(form, &parsed.text.explained(), kind, &step, None);
+        known(vec![vec![Value::Bytes(text.into_bytes())]], text_column())
+    }
+
+    fn analyze(
+        &mut self,
+        statement: &ast::Statement,
+        form: Form,
+        parsed: &Parsed,
+    ) -> Result<(Explanation, Vec<ColumnMeta>, bool), SqlError> {
+        let ast::Statement::Query(query) = statement else {
+            return Err(SqlError::not_supported("EXPLAIN ANALYZE of this statement"));
+        };
+        let (query, _) = self.top_query(query)?;
+        let mut locks = false;
+        query.each_source(&mut |source| locks |= source.lock.is_some());
+        // The blocks stay where they are: their addresses say where rows are counted.
+        let step = Builder::new(self.context.parameters).query(&query, None);
+        let analysis = Analysis {
+            query,
+            step,
+            form,
+            text: parsed.text.explained(),
+        };
+        Ok((
+            Explanation::Analyze(Box::new(analysis)),
+            text_column(),
+            locks,
+        ))
+    }
+
+    /// The form that is wanted: without FORMAT, that of explain_format.
+    fn form(&self, format: Option<&AnalyzeFormat>, analyze: bool) -> Result<Form, SqlError> {
+        let form = match format {
+            None => match self.setting("explain_format")?.as_str() {
+                "TREE" => Form::Tree,
+                "JSON" => Form::Json,
+                _ if analyze => Form::Tree,
+                _ => Form::Table,
+            },
+            Some(AnalyzeFormat::TREE) => Form::Tree,
+            Some(AnalyzeFormat::JSON) => Form::Json,
+            // See `Converter::rewrite_word`.
+            Some(AnalyzeFormat::TEXT | AnalyzeFormat::TRADITIONAL) => Form::Table,
+            Some(AnalyzeFormat::GRAPHVIZ) => {
+                let name = self.text.explain_format();
+                return Err(SqlError::unknown_explain_format(name));
+            }
+        };
+        if analyze && form == Form::Table {
+            let what = "EXPLAIN ANALYZE with TRADITIONAL format";
+            return Err(SqlError::not_supported(what));
+        }
+        if form == Form::Json && self.setting("explain_json_format_version")? == "1" {
+            let what = "EXPLAIN FORMAT=JSON with explain_json_format_version = 1";
+            return Err(SqlError::not_supported(what));
+        }
+        Ok(form)
+    }
+
+    /// The value of a session's variable, as a text.
+    fn setting(&self, name: &str) -> Result<String, SqlError> {
+        let value = (self.context.variable)(VariableScope::Any, name)?;
+        let mut text = Vec::new();
+        crate::expr::text(&value, 0, &mut text);
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// The statement that is explained, the form that is asked for, and whether it is to run.
+fn parts<'p>(
+    parsed: &'p Parsed,
+) -> Result<(&'p ast::Statement, Option<&'p AnalyzeFormat>, bool), SqlError> {
+    let ast::Statement::Explain {
+        describe_alias: _,
+        analyze,
+        verbose,
+        query_plan,
+        estimate,
+        statement,
+        format,
+        options,
+    } = &parsed.statement
+    else {
+        return Err(SqlError::not_supported("this statement"));
+    };
+    let text = &parsed.text;
+    text.refuse("VERBOSE", *verbose)?;
+    text.refuse("QUERY", *query_plan)?;
+    text.refuse("ESTIMATE", *estimate)?;
+    text.refuse("(", options.is_some())?;
+    let format = format.as_ref().map(|format| match format {
+        AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format) => format,
+    });
+    Ok((statement, format, *analyze))
+}

@@ -1,0 +1,204 @@
+//! EXPLAIN FORMAT=TREE and JSON, and EXPLAIN ANALYZE: what they say of the statements of
+//! explained/steps.txt is in explained/steps.out; COHORT_BLESS=1 writes that anew. The rows that are
+//! counted are those that are there; times are left out.
+
+use cohort_engine::{
+    env::fake::Disk,
+    txn::{Engine, EngineOptions},
+    types::Value,
+};
+use cohort_sql::{ColumnMeta, Done, Output, Session, text};
+use std::{fmt::Write, fs, io, path::Path};
+
+/// Collects rows as text.
+#[derive(Default)]
+struct Answer(String);
+
+impl Output for Answer {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, row: &[Value]) -> io::Result<()> {
+        let mut line = Vec::new();
+        for (at, value) in row.iter().enumerate() {
+            if at > 0 {
+                line.extend_from_slice(b" | ");
+            }
+            text::put(value, 2, &mut line);
+        }
+        self.0.push_str(&String::from_utf8_lossy(&line));
+        if !self.0.ends_with('\n') {
+            self.0.push('\n');
+        }
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Times are different each time.
+fn without_times(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let (before, behind) = match (
+            line.split_once("actual time="),
+            line.split_once("_row_ms\":"),
+        ) {
+            (Some((before, behind)), _) => (before, behind.split_once(' ')),
+            (None, Some((before, _))) => (before, None),
+            (None, None) => (line, None),
+        };
+        out.push_str(before);
+        if let Some((_, behind)) = behind {
+            let _ = write!(out, "actual time=… {behind}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn new_session() -> Session {
+    let engine = Engine::open(
+        &Disk::new(1).env(),
+        Path::new("/explained"),
+        EngineOptions::default(),
+        &mut |_| {},
+    )
+    .expect("a new data directory opens");
+    Session::alone(engine).expect("a new data directory takes its first user")
+}
+
+#[test]
+fn steps_and_their_figures() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explained");
+    let script = fs::read_to_string(folder.join("steps.txt")).expect("the script");
+    let mut session = new_session();
+    let mut got = String::new();
+    for sql in ["CREATE DATABASE test", "USE test"]
+        .into_iter()
+        .chain(script.lines())
+    {
+        let mut answer = Answer::default();
+        let _ = writeln!(got, "> {sql}");
+        match session.query(sql.as_bytes(), false, &mut answer) {
+            Ok(_) => got.push_str(&without_times(&answer.0)),
+            Err(error) => {
+                let _ = writeln!(got, "ERROR {}: {}", error.code, error.message);
+            }
+        }
+    }
+    let kept = folder.join("steps.out");
+    if std::env::var_os("COHORT_BLESS").is_some() {
+        fs::write(&kept, &got).expect("the folder can be written");
+    }
+    let wanted = fs::read_to_string(&kept).expect("what it said before");
+    let lines = wanted.lines().zip(got.lines());
+    let differing = lines.enumerate().find(|(_, (wanted, got))| wanted != got);
+    assert_eq!(differing, None, "COHORT_BLESS=1 keeps what it says now");
+    assert_eq!(wanted.len(), got.len());
+}
+
+/// Counts rows.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Output for Counted {
+    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value]) -> io::Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+    fn end(&mut self, _: &Done) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The rows of a statement in the first line that says some.
+fn rows_told(text: &str) -> Option<u64> {
+    let line = text.lines().next()?;
+    let (_, behind) = line.split_once("actual time=")?;
+    let (_, rows) = behind.split_once("rows=")?;
+    rows.split(' ').next()?.parse().ok()
+}
+
+/// Every query of the golden scripts can be explained, in each form, with names for all its columns;
+/// and EXPLAIN ANALYZE tells as many rows as it has.
+#[test]
+fn whatever_runs_can_be_explained() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let scripts = fs::read_dir(folder).expect("the folder of scripts");
+    let mut scripts: Vec<_> = scripts
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    scripts.retain(|path| path.extension().is_some_and(|e| e == "sql"));
+    // After a transaction with a GTID of its own nothing runs, and nothing is explained.
+    scripts.retain(|path| !path.to_string_lossy().contains("gtid"));
+    scripts.sort();
+    let (mut wrong, mut explained) = (String::new(), 0);
+    for script in scripts {
+        let mut session = new_session();
+        let text = fs::read_to_string(&script).expect("a script");
+        let statements = text.split(";\n").map(str::trim);
+        for sql in ["CREATE DATABASE golden", "USE golden"]
+            .into_iter()
+            .chain(statements)
+        {
+            let begins = |word: &str| {
+                sql.get(..word.len())
+                    .is_some_and(|s| s.eq_ignore_ascii_case(word))
+            };
+            let is_query = ["SELECT", "WITH", "TABLE", "VALUES", "("]
+                .into_iter()
+                .any(begins);
+            // What changes something, or is another thing each time.
+            let upper = sql.to_uppercase();
+            let odd = [
+                "INTO",
+                "UPDATE ",
+                "DELETE ",
+                ":=",
+                "RAND",
+                "LOCK",
+                "SLEEP",
+                "SQL_CALC",
+                "FOUND_ROWS",
+                "ROW_COUNT",
+                "LAST_INSERT_ID",
+                "_ID()",
+                "PERFORMANCE_SCHEMA",
+                "INFORMATION_SCHEMA",
+                "SYS.",
+            ];
+            let mut counted = Counted::default();
+            let ran = session.query(sql.as_bytes(), false, &mut counted).is_ok();
+            if !is_query || !ran || odd.iter().any(|word| upper.contains(word)) {
+                continue;
+            }
+            // The form makes no difference to what is said; now and then the other one.
+            let clauses = ["ANALYZE", "FORMAT=JSON"];
+            let several = 1 + usize::from(explained % 10 == 0);
+            for clauses in clauses.into_iter().take(several) {
+                let mut answer = Answer::default();
+                let asked = format!("EXPLAIN {clauses} {sql}");
+                let said = session.query(asked.as_bytes(), false, &mut answer);
+                let fault = match said {
+                    Err(error) => Some(error.message),
+                    Ok(_) if answer.0.contains("`column ") => Some(answer.0.clone()),
+                    Ok(_) if clauses == "ANALYZE" && rows_told(&answer.0) != Some(counted.0) => {
+                        Some(format!("{} rows and\n{}", counted.0, answer.0))
+                    }
+                    Ok(_) => None,
+                };
+                explained += 1;
+                if let Some(fault) = fault {
+                    let _ = writeln!(wrong, "{asked}\n{fault}\n");
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(explained > 1000, "only {explained} were explained");
+}
