@@ -629,6 +629,8 @@ impl SqlError {
     pub const STORAGE_FAILED: u16 = 1030;
     /// A number is out of its type's range.
     pub const OUT_OF_RANGE: u16 = 1690;
+    /// max_execution_time is over.
+    pub const QUERY_TIMEOUT: u16 = 3024;
     /// A text that is no statement.
     pub const SYNTAX: u16 = 1064;
     /// 1292: a date or time, or another value, that is not all there.

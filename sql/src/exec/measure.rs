@@ -8,7 +8,10 @@ use super::{
     block::{BlockRun, Each, block_rows},
     subquery::RowSink,
 };
-use crate::plan::{Block, ExplainedPlace as Place, ExplainedPoint as Point, Figures};
+use crate::{
+    error::SqlError,
+    plan::{Block, ExplainedPlace as Place, ExplainedPoint as Point, Figures},
+};
 use cohort_engine::types::Value;
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
@@ -229,7 +232,8 @@ impl<'b> BlockRun<'b> {
     }
 }
 
-/// Runs a query for its figures only.
+/// Runs a query for its figures only. One that takes longer than max_execution_time ends there, and
+/// what was measured until then is told.
 pub(super) fn run(
     query: &crate::plan::Query,
     context: &mut ExecContext,
@@ -246,5 +250,11 @@ pub(super) fn run(
         })
     });
     let measures = context.measures.take().unwrap_or_default();
-    result.map(|_| *measures)
+    match result {
+        Err(super::Stop::Error(error)) if error.code == SqlError::QUERY_TIMEOUT => {
+            context.eval.warnings.warn(error);
+        }
+        other => drop(other?),
+    }
+    Ok(*measures)
 }

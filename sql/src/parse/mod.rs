@@ -198,23 +198,34 @@ impl Text<'_> {
     /// The statement behind EXPLAIN and its clauses.
     #[must_use]
     pub fn explained(&self) -> String {
-        let begins = |token: &Token| {
-            let words = [
-                "SELECT", "WITH", "TABLE", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
-            ];
-            token.is_symbol(self.source, "(")
-                || words.iter().any(|word| token.is_word(self.source, word))
-        };
-        let first = self.tokens.iter().find(|token| begins(token));
-        let text = first.and_then(|token| self.source.get(token.start..));
+        let text = self
+            .beginning()
+            .and_then(|token| self.source.get(token.start..));
         String::from_utf8_lossy(text.unwrap_or_default().trim_ascii()).into_owned()
+    }
+
+    /// The first token of the statement, or of what EXPLAIN explains.
+    fn beginning(&self) -> Option<&Token> {
+        const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
+        const STATEMENTS: [&str; 8] = [
+            "SELECT", "WITH", "TABLE", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
+        ];
+        let is = |token: &Token, words: &[&str]| {
+            words.iter().any(|word| token.is_word(self.source, word))
+        };
+        let first = self.tokens.first()?;
+        if !is(first, &EXPLAIN) {
+            return Some(first);
+        }
+        let begins = |token: &&Token| is(token, &STATEMENTS) || token.is_symbol(self.source, "(");
+        self.tokens.iter().find(begins)
     }
 
     /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for
     /// another optimizer.
     #[must_use]
     pub fn execution_ms_max(&self) -> Option<u64> {
-        let first = self.tokens.first()?;
+        let first = self.beginning()?;
         if !first.is_word(self.source, "SELECT") {
             return None;
         }

@@ -903,13 +903,30 @@ impl Plan {
             }
         }
     }
+    /// The query that it runs and does nothing else.
+    #[must_use]
+    pub fn query(&self) -> Option<&Query> {
+        use super::{Body, Explanation};
+        match &self.body {
+            Body::Select(query) | Body::SelectInto(query, _) => Some(query),
+            Body::SelectIntoFile(export) => Some(&export.query),
+            Body::Explain(Explanation::Analyze(analysis)) => Some(&analysis.query),
+            Body::Explain(Explanation::Known(_)) => None,
+            Body::Insert(_) | Body::Update(_) | Body::Delete(_) => None,
+            Body::UpdateJoined(_) | Body::DeleteJoined(_) => None,
+        }
+    }
+    /// Whether max_execution_time limits it.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        let assigns = matches!(self.body, super::Body::SelectInto(..));
+        self.query().is_some() && !self.writes && !assigns
+    }
     /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
     #[must_use]
     pub fn locks_exclusively(&self) -> bool {
-        let query = match &self.body {
-            super::Body::Select(query) | super::Body::SelectInto(query, _) => query,
-            super::Body::SelectIntoFile(export) => &export.query,
-            _ => return false,
+        let Some(query) = self.query() else {
+            return false;
         };
         let mut exclusively = false;
         query.each_source(&mut |source| {
@@ -926,19 +943,18 @@ impl Plan {
     /// max_join_size limits. Nothing for changes of one table, as in MySQL.
     #[must_use]
     pub fn rows_examined(&self, engine: &Engine) -> u64 {
+        use super::{Body, InsertRows};
+        let of_query = self.query().map_or(0, |query| query.rows_examined(engine));
         match &self.body {
-            super::Body::Select(query) | super::Body::SelectInto(query, _) => {
-                query.rows_examined(engine)
+            Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_) => {
+                of_query
             }
-            super::Body::SelectIntoFile(export) => export.query.rows_examined(engine),
-            super::Body::Insert(insert) => match &insert.rows {
-                super::InsertRows::Query(query) => query.rows_examined(engine),
-                super::InsertRows::Values(_) | super::InsertRows::File(_) => 0,
+            Body::Insert(insert) => match &insert.rows {
+                InsertRows::Query(query) => query.rows_examined(engine),
+                InsertRows::Values(_) | InsertRows::File(_) => 0,
             },
-            super::Body::UpdateJoined(plan) | super::Body::DeleteJoined(plan) => {
-                plan.block.rows_examined(engine)
-            }
-            super::Body::Update(_) | super::Body::Delete(_) | super::Body::Explain(_) => 0,
+            Body::UpdateJoined(plan) | Body::DeleteJoined(plan) => plan.block.rows_examined(engine),
+            Body::Update(_) | Body::Delete(_) => 0,
         }
     }
     /// Notes how many rows an execution has read.

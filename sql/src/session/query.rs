@@ -655,7 +655,7 @@ impl Session {
             .collect();
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);
-        if matches!(plan.body, Body::Select(_) | Body::SelectIntoFile(_)) && !plan.writes {
+        if plan.is_limited() {
             let setting = state.settings().execution_ms_max;
             changes.limit_time(plan.execution_ms_max.unwrap_or(setting));
         }
