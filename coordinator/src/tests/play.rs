@@ -12,7 +12,7 @@
 //! > get PATH
 //! > end                       waits for the end; statuses of the branches, and their calls
 //! > end sorted                the same, where calls have no order
-//! > calls N                   waits for so many calls
+//! > calls N                   waits for so many calls, and shows them
 //! > recorded N                waits until so many calls are rows of attempts
 //! > until STATUS              waits for this status
 //! ```
@@ -259,7 +259,8 @@ impl Player {
             assert!(begun.elapsed() < PATIENCE, "{:?}", self.script().calls);
             thread::sleep(Duration::from_millis(2));
         }
-        let calls = std::mem::take(&mut self.script().calls);
+        // Another one may have come already: it is shown by what asks next.
+        let calls: Vec<String> = self.script().calls.drain(..count).collect();
         format!("calls: {}\n", self.masked(&calls.join(", ")))
     }
     fn wait_for_records(&self, count: usize) -> String {

@@ -919,8 +919,7 @@ impl Plan {
     /// Whether max_execution_time limits it.
     #[must_use]
     pub fn is_limited(&self) -> bool {
-        let assigns = matches!(self.body, super::Body::SelectInto(..));
-        self.query().is_some() && !self.writes && !assigns
+        self.query().is_some()
     }
     /// Whether it is a SELECT … FOR UPDATE, which a read-only transaction refuses.
     #[must_use]

@@ -656,8 +656,13 @@ impl Session {
         let facts = state.facts();
         let mut changes = Changes::new(state, user_variables);
         if plan.is_limited() {
-            let setting = state.settings().execution_ms_max;
-            changes.limit_time(plan.execution_ms_max.unwrap_or(setting));
+            let settings = state.settings();
+            let limit = plan.execution_ms_max.unwrap_or(settings.execution_ms_max);
+            changes.limit_time(limit);
+            if limit > 0 {
+                let rows = settings.row_lock_wait_ms.min(limit);
+                txn.set_lock_wait_ms(rows, settings.table_lock_wait_ms);
+            }
         }
         let checks = state.settings().foreign_key_checks;
         if !checks && plan.changes_rows() {
@@ -677,6 +682,13 @@ impl Session {
             },
         );
         let mut result = exec::run(plan, &mut context, out);
+        // What it waited for was not the lock's limit.
+        if let Err(Stop::Error(error)) = &mut result
+            && error.code == SqlError::LOCK_WAIT_TIMEOUT
+            && let Some(interruption) = context.eval.environment.interruption()
+        {
+            *error = interruption;
+        }
         count_rows(&context.handler, state.counters());
         plan.note_examined(context.handler.examined);
         let changed = changes.changed;

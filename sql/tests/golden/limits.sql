@@ -35,6 +35,8 @@ INSERT INTO big VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10);
 INSERT INTO big SELECT x.a FROM big x, big y, big z;
 SET max_execution_time = 1;
 SELECT COUNT(*) FROM big x, big y, big z WHERE x.a + y.a + z.a < 0;
+SELECT COUNT(*) FROM big x, big y, big z WHERE x.a + y.a + z.a < 0 FOR UPDATE;
+SELECT COUNT(*) FROM big x, big y, big z WHERE x.a + y.a + z.a < 0 INTO @count;
 SET max_execution_time = 0;
 SELECT /*+ MAX_EXECUTION_TIME(1) */ COUNT(*) FROM big x, big y, big z WHERE x.a + y.a + z.a < 0;
 SELECT /*+ MAX_EXECUTION_TIME(100000) */ COUNT(*) FROM big;
