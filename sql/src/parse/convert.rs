@@ -280,7 +280,7 @@ impl<'a> Converter<'a> {
         text.error_at(text.tokens.len().saturating_sub(1))
     }
 
-    fn push(&mut self, token: Token, out: Out) {
+    pub(super) fn push(&mut self, token: Token, out: Out) {
         self.tokens.push(token);
         let at = Location {
             line: 1,
@@ -514,24 +514,9 @@ impl<'a> Converter<'a> {
         first.is_some_and(|first| first.is_word(self.source, word))
     }
 
-    /// Where the statement begins: behind EXPLAIN and its clauses.
+    /// Where the statement begins: see the function.
     fn beginning(&self) -> usize {
-        const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
-        const CLAUSES: [&str; 6] = [
-            "ANALYZE",
-            "FORMAT",
-            "TREE",
-            "JSON",
-            "TRADITIONAL",
-            "DEFAULT",
-        ];
-        let is = |token: &Token, words: &[&str]| is_one_of(token.text(self.source), words);
-        let mut tokens = self.tokens.iter();
-        if !tokens.next().is_some_and(|first| is(first, &EXPLAIN)) {
-            return 0;
-        }
-        let is_clause = |token: &&Token| token.is_symbol(self.source, "=") || is(token, &CLAUSES);
-        1 + tokens.take_while(is_clause).count()
+        beginning(self.source, &self.tokens)
     }
 
     /// Whether the tokens so far name the tables that DELETE deletes from.
@@ -723,7 +708,7 @@ impl<'a> Converter<'a> {
     }
 
     /// The last two tokens are this word and this symbol?
-    fn follows_symbol(&self, symbol: &str, word: &str) -> bool {
+    pub(super) fn follows_symbol(&self, symbol: &str, word: &str) -> bool {
         let mut last = self.tokens.iter().rev();
         last.next()
             .is_some_and(|t| t.is_symbol(self.source, symbol))
@@ -874,47 +859,6 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// The units of two parts, all reserved words: DAY_HOUR is sqlparser's DAY TO HOUR.
-    fn rewrite_unit(&mut self, token: Token, text: &[u8]) -> bool {
-        const PARTS: [&str; 7] = [
-            "YEAR",
-            "MONTH",
-            "DAY",
-            "HOUR",
-            "MINUTE",
-            "SECOND",
-            "MICROSECOND",
-        ];
-        let Some(at) = text.iter().position(|&byte| byte == b'_') else {
-            return false;
-        };
-        let part = |text: &[u8]| {
-            PARTS
-                .into_iter()
-                .position(|p| text.eq_ignore_ascii_case(p.as_bytes()))
-        };
-        let (Some(first), Some(last)) = (part(&text[..at]), part(&text[at + 1..])) else {
-            return false;
-        };
-        // Months only go with years.
-        if first >= last || (first == 0) != (last == 1) || first == 1 {
-            return false;
-        }
-        let (first, last) = match PARTS[first] {
-            // After SECOND sqlparser takes no TO, so these two change places.
-            "SECOND" => (last, first),
-            _ => (first, last),
-        };
-        // EXTRACT(DAY_HOUR FROM …) takes a unit of any name, but no TO.
-        if self.follows_symbol("(", "EXTRACT") {
-            return false;
-        }
-        for word in [PARTS[first], "TO", PARTS[last]] {
-            self.push(token, Out::make_word(word, None));
-        }
-        true
-    }
-
     fn token(&mut self, token: Token, text: &[u8], lifted: bool) -> Option<Out> {
         let string = || String::from_utf8_lossy(text).into_owned();
         Some(match token.kind {
@@ -1019,4 +963,24 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(out, "{byte:02X}");
         out
     })
+}
+
+/// Which token a statement begins with: behind EXPLAIN and its clauses, if these are there.
+pub(super) fn beginning(source: &[u8], tokens: &[Token]) -> usize {
+    const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
+    const CLAUSES: [&str; 6] = [
+        "ANALYZE",
+        "FORMAT",
+        "TREE",
+        "JSON",
+        "TRADITIONAL",
+        "DEFAULT",
+    ];
+    let is = |token: &Token, words: &[&str]| is_one_of(token.text(source), words);
+    let mut tokens = tokens.iter();
+    if !tokens.next().is_some_and(|first| is(first, &EXPLAIN)) {
+        return 0;
+    }
+    let is_clause = |token: &&Token| token.is_symbol(source, "=") || is(token, &CLAUSES);
+    1 + tokens.take_while(is_clause).count()
 }

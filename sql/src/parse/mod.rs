@@ -12,6 +12,7 @@ mod dialect;
 mod files;
 mod json_table;
 mod key;
+mod units;
 
 pub use files::{FieldTarget, FileFormat, IntoFile, IntoSyntax, LoadSyntax};
 pub use json_table::{JsonColumnSyntax, JsonTableSyntax, OtherwiseSyntax};
@@ -206,19 +207,8 @@ impl Text<'_> {
 
     /// The first token of the statement, or of what EXPLAIN explains.
     fn beginning(&self) -> Option<&Token> {
-        const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
-        const STATEMENTS: [&str; 8] = [
-            "SELECT", "WITH", "TABLE", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE",
-        ];
-        let is = |token: &Token, words: &[&str]| {
-            words.iter().any(|word| token.is_word(self.source, word))
-        };
-        let first = self.tokens.first()?;
-        if !is(first, &EXPLAIN) {
-            return Some(first);
-        }
-        let begins = |token: &&Token| is(token, &STATEMENTS) || token.is_symbol(self.source, "(");
-        self.tokens.iter().find(begins)
+        let tokens = &self.tokens;
+        tokens.get(convert::beginning(self.source, tokens))
     }
 
     /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for

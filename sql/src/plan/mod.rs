@@ -35,6 +35,7 @@ mod json_table;
 mod known;
 mod meaning;
 mod named;
+mod nature;
 mod needs;
 mod place;
 mod query;
