@@ -82,7 +82,7 @@ class Follower:
             self.file, self.at = name, int(rest[1:1 + rest[0]])
         self.times += 1
         wire.query("SET @source_binlog_checksum = 'CRC32', @source_heartbeat_period = 300000000")
-        wire.send(struct.pack("<BIHI", BINLOG_DUMP, self.at, 0, 0) + self.file.encode())
+        wire.send(struct.pack("<BIHI", BINLOG_DUMP, self.at, 0, 1000 + self.number) + self.file.encode())
         return wire
 
     def follow(self):

@@ -409,13 +409,24 @@ impl Follower {
         }
         self.block = Arc::new(Block::none(self.here));
         if is_over {
-            // Its last event is about to be written, or cannot be.
+            // Its last event is about to be written, or cannot be. Or it is there, and who follows
+            // has begun behind it.
+            let begins = self.over_since.is_none();
             let since = *self.over_since.get_or_insert_with(Instant::now);
-            if since.elapsed() > CLOSING {
+            if since.elapsed() > CLOSING || begins && self.is_behind_last() {
                 self.state = State::Leaving;
             }
         }
         Ok(false)
+    }
+
+    /// Whether the last event of the file ends here.
+    fn is_behind_last(&self) -> bool {
+        let Some(last) = self.here.offset.checked_sub(self.rotate_length) else {
+            return false;
+        };
+        let mut reader = Reader::new(&self.file, last, self.end);
+        matches!(reader.event(), Ok(Ok(event)) if event.kind == kind::ROTATE)
     }
 
     fn enter_next(&mut self) -> Result<(), FollowError> {

@@ -67,6 +67,7 @@ impl<B: Backend> Connection<B> {
             self.error(&SqlError::unknown_command());
             return Ok(());
         };
+        self.let_reply_go();
         self.take_slot(commands);
         let mut backup = match commands.session.begin_backup(kind) {
             Ok(backup) => backup,

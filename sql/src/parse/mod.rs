@@ -149,32 +149,43 @@ impl Text<'_> {
     /// Whether a parenthesis that opens before the token `first` closes after the token `later`.
     #[must_use]
     pub fn encloses(&self, first: usize, later: usize) -> bool {
-        self.open_behind(first, later.saturating_add(1)) > 0
-    }
-
-    /// How many of the parentheses that open right before the token `first` are still open before
-    /// the token `end`.
-    fn open_behind(&self, first: usize, end: usize) -> usize {
-        let is = |at: usize, symbol: &str| {
-            let token = self.tokens.get(at);
-            token.is_some_and(|token| token.is_symbol(self.source, symbol))
-        };
-        let first = first.min(self.tokens.len());
-        let mut open = first;
-        while open > 0 && is(open - 1, "(") {
-            open -= 1;
-        }
+        let before = self.opened_before(first);
         // Others that open behind it close first.
-        let (mut depth, mut still_open) = (first - open, first - open);
-        for at in first..end.min(self.tokens.len()) {
-            if is(at, "(") {
+        let (mut depth, mut still_open) = (before, before);
+        for token in self.tokens.get(first..=later).unwrap_or_default() {
+            if token.is_symbol(self.source, "(") {
                 depth += 1;
-            } else if is(at, ")") {
+            } else if token.is_symbol(self.source, ")") {
                 depth = depth.saturating_sub(1);
                 still_open = still_open.min(depth);
             }
         }
-        still_open
+        still_open > 0
+    }
+
+    /// How many parentheses open right before the token `first`.
+    fn opened_before(&self, first: usize) -> usize {
+        let before = self.tokens.get(..first).unwrap_or_default();
+        let open = |token: &&Token| token.is_symbol(self.source, "(");
+        before.iter().rev().take_while(open).count()
+    }
+
+    /// How many of the parentheses that open right before the token `first` or behind it are still
+    /// open before the token `end`.
+    fn open_behind(&self, first: usize, end: usize) -> usize {
+        let mut depth = 0_usize;
+        let open = first.saturating_sub(self.opened_before(first));
+        for token in self.tokens.get(open..end).unwrap_or_default() {
+            if token.is_symbol(self.source, "(") {
+                depth += 1;
+            } else if token.is_symbol(self.source, ")") {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return 0;
+                }
+            }
+        }
+        depth
     }
 
     /// Whether a query is written somewhere in a span.

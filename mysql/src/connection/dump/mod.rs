@@ -27,7 +27,8 @@ use std::{
 
 /// A request's flags.
 mod flag {
-    /// The end of the log is the end: the client does not want to wait.
+    /// The end of the log is the end: the client does not want to wait. (As in MySQL, nor does one
+    /// whose server_id is 0.)
     pub const NON_BLOCKING: u16 = 1;
     /// It understands heartbeats of the second version.
     pub const HEARTBEAT_V2: u16 = 2;
@@ -62,6 +63,8 @@ impl<B: Backend> Connection<B> {
     /// Sends the log's events, until the client has gone or, if it does not want to wait, until
     /// there are no more.
     pub(super) fn dump(&mut self, commands: &mut Commands<B::Session>) -> Result<(), End> {
+        // That of a commit may still be on its way: a client need not wait for it.
+        self.let_reply_go();
         let request = match parse(self.wire.reader.payload()) {
             Ok(request) => request,
             Err(error) => {
@@ -86,7 +89,8 @@ impl<B: Backend> Connection<B> {
         let sending = Sending::new(dump, writer, &self.stream, second_version);
         let seat = Seat::new(sending);
         // As in MySQL it is the last that happens on the connection.
-        let followed = self.follow(commands, &seat, request.flags);
+        let waits = request.flags & flag::NON_BLOCKING == 0 && request.server_id != 0;
+        let followed = self.follow(commands, &seat, waits);
         commands.session.end_dump();
         self.wire.writer = std::mem::take(&mut seat.rider.lock().writer);
         if let Some(error) = followed? {
@@ -105,7 +109,7 @@ impl<B: Backend> Connection<B> {
         &mut self,
         commands: &mut Commands<B::Session>,
         seat: &Arc<Seat<Sending>>,
-        flags: u16,
+        waits: bool,
     ) -> Result<Option<SqlError>, End> {
         // Up to where it is known to have all.
         let mut has = None;
@@ -136,7 +140,8 @@ impl<B: Backend> Connection<B> {
                 sending.dump.follower.has(sending.dump.follower.position());
                 has = here;
             }
-            if flags & flag::NON_BLOCKING != 0 {
+            // Behind the end of a file there is another one.
+            if !waits && !sending.dump.follower.is_leaving() {
                 return Ok(None);
             }
             self.check_following(commands)?;

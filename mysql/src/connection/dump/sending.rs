@@ -28,6 +28,8 @@ pub(super) struct Sending {
     stream: Arc<Stream>,
     /// It understands heartbeats of the second version.
     second_version: bool,
+    /// It has not taken all that was sent: the rest is in the writer, or is kept by TLS.
+    is_full: bool,
     /// When it was sent something.
     pub(super) sent: Instant,
     /// Where it is, if transactions were passed over that it has: they show it nothing.
@@ -62,6 +64,7 @@ impl Sending {
             writer,
             stream: Arc::clone(stream),
             second_version,
+            is_full: false,
             sent: Instant::now(),
             passed: None,
             owes: None,
@@ -70,6 +73,9 @@ impl Sending {
 
     /// Sends events, as long as the client takes them and there are some.
     pub(super) fn send(&mut self) -> Result<Pause, End> {
+        if self.is_full {
+            return Ok(Pause::Full);
+        }
         let answers = self.dump.answers;
         let mut chunks = 0;
         loop {
@@ -142,6 +148,7 @@ impl Sending {
     fn flush(&mut self) -> Result<bool, End> {
         let all = self.writer.flush_promptly(&mut Prompt(&self.stream))?;
         self.sent = Instant::now();
+        self.is_full = !all;
         Ok(all)
     }
 
@@ -149,6 +156,7 @@ impl Sending {
     pub(super) fn flush_all(&mut self) -> Result<(), End> {
         self.writer.flush(&mut &*self.stream)?;
         self.sent = Instant::now();
+        self.is_full = false;
         Ok(())
     }
 
