@@ -176,6 +176,29 @@ def transactions_are_bounded(server, root):
     ask(root, "SET GLOBAL thread_pool_max_transactions_limit = 0")
 
 
+def waits_are_limited(server, root):
+    """max_execution_time limits the wait for a row's lock, too: 3024, and the transaction goes on."""
+    holder, waiter = (server.connect(autocommit=False, database="test") for _ in range(2))
+    ask(holder, "UPDATE sbtest SET v = 100 WHERE id = 5")
+    ask(waiter, "UPDATE sbtest SET v = 7 WHERE id = 6")
+    ask(waiter, "SET SESSION max_execution_time = 300")
+    for locks in ("FOR UPDATE", "FOR SHARE"):
+        with refused(3024):
+            ask(waiter, f"SELECT * FROM sbtest WHERE id = 5 {locks}")
+    with refused(3024):
+        ask(waiter, "EXPLAIN ANALYZE SELECT * FROM sbtest WHERE id = 5 FOR UPDATE")
+    # Else it is the limit of the lock.
+    ask(waiter, "SET SESSION max_execution_time = 0, innodb_lock_wait_timeout = 1")
+    with refused(1205):
+        ask(waiter, "SELECT * FROM sbtest WHERE id = 5 FOR UPDATE")
+    waiter.commit()
+    holder.rollback()
+    assert ask(root, "SELECT v FROM sbtest WHERE id IN (5, 6) ORDER BY id") == ((1,), (7,))
+    ask(root, "UPDATE sbtest SET v = 1 WHERE id = 6")
+    for connection in (holder, waiter):
+        connection.close()
+
+
 def files_are_left():
     """More clients than the process may have files."""
     with Cohort("--max-connections", "500", files=80) as server:
@@ -208,6 +231,7 @@ def main():
         silent_clients_are_sent_away(server, root)
         idle_transactions_end(server, root)
         transactions_are_bounded(server, root)
+        waits_are_limited(server, root)
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", admin_port), 1).close()
         held = too_many_connections(server, root)

@@ -10,9 +10,12 @@ use cohort_engine::{
 use cohort_sql::{ColumnMeta, Done, Output, Session, text};
 use std::{fmt::Write, fs, io, path::Path};
 
-/// Collects rows as text.
+/// Collects rows as text, and counts them.
 #[derive(Default)]
-struct Answer(String);
+struct Answer {
+    text: String,
+    rows: u64,
+}
 
 impl Output for Answer {
     fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
@@ -26,10 +29,11 @@ impl Output for Answer {
             }
             text::put(value, 2, &mut line);
         }
-        self.0.push_str(&String::from_utf8_lossy(&line));
-        if !self.0.ends_with('\n') {
-            self.0.push('\n');
+        self.text.push_str(&String::from_utf8_lossy(&line));
+        if !self.text.ends_with('\n') {
+            self.text.push('\n');
         }
+        self.rows += 1;
         Ok(())
     }
     fn end(&mut self, _: &Done) -> io::Result<()> {
@@ -82,7 +86,7 @@ fn steps_and_their_figures() {
         let mut answer = Answer::default();
         let _ = writeln!(got, "> {sql}");
         match session.query(sql.as_bytes(), false, &mut answer) {
-            Ok(_) => got.push_str(&without_times(&answer.0)),
+            Ok(_) => got.push_str(&without_times(&answer.text)),
             Err(error) => {
                 let _ = writeln!(got, "ERROR {}: {}", error.code, error.message);
             }
@@ -97,23 +101,6 @@ fn steps_and_their_figures() {
     let differing = lines.enumerate().find(|(_, (wanted, got))| wanted != got);
     assert_eq!(differing, None, "COHORT_BLESS=1 keeps what it says now");
     assert_eq!(wanted.len(), got.len());
-}
-
-/// Counts rows.
-#[derive(Default)]
-struct Counted(u64);
-
-impl Output for Counted {
-    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> io::Result<()> {
-        self.0 += 1;
-        Ok(())
-    }
-    fn end(&mut self, _: &Done) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// The rows of a statement in the first line that says some.
@@ -172,7 +159,7 @@ fn whatever_runs_can_be_explained() {
                 "INFORMATION_SCHEMA",
                 "SYS.",
             ];
-            let mut counted = Counted::default();
+            let mut counted = Answer::default();
             let ran = session.query(sql.as_bytes(), false, &mut counted).is_ok();
             if !is_query || !ran || odd.iter().any(|word| upper.contains(word)) {
                 continue;
@@ -186,9 +173,12 @@ fn whatever_runs_can_be_explained() {
                 let said = session.query(asked.as_bytes(), false, &mut answer);
                 let fault = match said {
                     Err(error) => Some(error.message),
-                    Ok(_) if answer.0.contains("`column ") => Some(answer.0.clone()),
-                    Ok(_) if clauses == "ANALYZE" && rows_told(&answer.0) != Some(counted.0) => {
-                        Some(format!("{} rows and\n{}", counted.0, answer.0))
+                    Ok(_) if answer.text.contains("`column ") => Some(answer.text.clone()),
+                    Ok(_)
+                        if clauses == "ANALYZE"
+                            && rows_told(&answer.text) != Some(counted.rows) =>
+                    {
+                        Some(format!("{} rows and\n{}", counted.rows, answer.text))
                     }
                     Ok(_) => None,
                 };

@@ -2,7 +2,7 @@
 
 use super::{
     Assignment, Command, Completion, Cursor, FlushedLog, Parsed, PrepareSource, Purge, SetScope,
-    TableAdmin, account, grant, instance, lock, replication, show, xa,
+    TableAdmin, account, grant, instance, lock, replication, reserved::EXPLAIN_CLAUSES, show, xa,
 };
 use crate::{error::SqlError, lexer::Kind};
 use cohort_engine::txn::Isolation;
@@ -115,10 +115,7 @@ fn refuse_of_explain(c: &Cursor) -> Parsed<()> {
         if is(word, "INTO") {
             return Err(SqlError::not_supported("EXPLAIN INTO"));
         }
-        if !["ANALYZE", "FORMAT", "=", "TREE", "JSON", "TRADITIONAL"]
-            .iter()
-            .any(|w| is(word, w))
-        {
+        if !EXPLAIN_CLAUSES.iter().any(|clause| is(word, clause)) {
             return Ok(());
         }
     }

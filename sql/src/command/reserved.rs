@@ -109,6 +109,17 @@ pub fn all() -> Vec<(&'static str, bool)> {
     all
 }
 
+/// What may stand between EXPLAIN and the statement that it explains.
+pub const EXPLAIN_CLAUSES: [&str; 7] = [
+    "ANALYZE",
+    "FORMAT",
+    "=",
+    "TREE",
+    "JSON",
+    "TRADITIONAL",
+    "DEFAULT",
+];
+
 #[cfg(test)]
 mod tests {
     use super::is_reserved;

@@ -42,7 +42,9 @@ pub(super) fn run_block(
 ) -> Flowing {
     let result = match context.measures {
         None => block_rows(block, context, outer, sink),
-        Some(_) => measure::block(block, context, outer, sink),
+        Some(_) => measure::result((block, Place::Result), context, sink, |context, sink| {
+            block_rows(block, context, outer, sink)
+        }),
     };
     result.map_err(|stop| match stop {
         Stop::Error(error) if error.code == SqlError::OUT_OF_RANGE => {
@@ -71,7 +73,7 @@ fn named(mut error: SqlError, block: &Block) -> SqlError {
 
 /// The stages of a block: read, group, compute window functions, put out. Each hands its rows on to
 /// the next.
-pub(super) fn block_rows(
+fn block_rows(
     block: &Block,
     context: &mut ExecContext,
     outer: &[Value],
@@ -428,11 +430,11 @@ impl<'b> BlockRun<'b> {
         let mut matched = false;
         let flow = self.join(context, at, inner_end, &mut |run, context| {
             matched = true;
-            context.count_row(run.block, Place::Outer(0, 0, at));
+            context.count_row(run.block, Place::Outer(at));
             if !run.all_hold(after, context)? {
                 return Ok(Flow::Continue);
             }
-            context.count_row(run.block, Place::After(0, 0, at));
+            context.count_row(run.block, Place::After(at));
             run.join(context, inner_end, end, each)
         })?;
         if matched || flow == Flow::Stop {
@@ -447,11 +449,11 @@ impl<'b> BlockRun<'b> {
                 *slot = Value::Null;
             }
         }
-        context.count_row(self.block, Place::Outer(0, 0, at));
+        context.count_row(self.block, Place::Outer(at));
         if !self.all_hold(after, context)? {
             return Ok(Flow::Continue);
         }
-        context.count_row(self.block, Place::After(0, 0, at));
+        context.count_row(self.block, Place::After(at));
         self.join(context, inner_end, end, each)
     }
 }

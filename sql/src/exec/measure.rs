@@ -4,15 +4,14 @@
 //! it hands its rows to.
 
 use super::{
-    ExecContext, Flow, Flowing,
-    block::{BlockRun, Each, block_rows},
-    subquery::RowSink,
+    ExecContext, Flow, Flowing, Stop,
+    block::{BlockRun, Each},
+    subquery::{RowSink, run_query},
 };
 use crate::{
     error::SqlError,
-    plan::{Block, ExplainedPlace as Place, ExplainedPoint as Point, Figures},
+    plan::{Block, ExplainedPlace as Place, ExplainedPoint as Point, Figures, Query},
 };
-use cohort_engine::types::Value;
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 
@@ -30,22 +29,18 @@ impl Measures {
     /// What was measured there; `None` if it never ran.
     pub fn figures(&self, point: Point) -> Option<Figures> {
         let of = |place| self.figures.get(&(point.block, place)).copied();
-        let (first, last, rows) = match point.place {
-            Place::Joined(0, last) => (0, last, Place::Joined(0, last)),
-            Place::Joined(first, last) => (first, last, Place::Passed(last)),
-            Place::Outer(first, last, at) => (first, last, Place::Outer(0, 0, at)),
-            Place::After(first, last, at) => (first, last, Place::After(0, 0, at)),
-            place => return of(place),
+        let Some((first, last)) = point.joins else {
+            return of(point.place);
         };
         let mut sum = Figures {
             loops: of(Place::Read(first))?.loops,
-            rows: of(rows).unwrap_or_default().rows,
+            // Where no row came there are no figures.
+            rows: of(point.place).map_or(0, |counted| counted.rows),
             ..Figures::default()
         };
-        for source in first..=last {
-            let read = of(Place::Read(source)).unwrap_or_default();
-            sum.first += read.first;
-            sum.last += read.last;
+        for source in (first..=last).filter_map(|source| of(Place::Read(source))) {
+            sum.first += source.first;
+            sum.last += source.last;
         }
         Some(sum)
     }
@@ -115,11 +110,13 @@ impl ExecContext<'_> {
     /// A row is there, which takes no time.
     #[inline]
     pub(super) fn count_row(&mut self, block: &Block, place: Place) {
-        let row = Figures {
-            rows: 1,
-            ..Figures::default()
-        };
-        self.measured(block, place, &row);
+        if let Some(measures) = &mut self.measures {
+            let row = Figures {
+                rows: 1,
+                ..Figures::default()
+            };
+            measures.add(block, place, &row);
+        }
     }
 
     fn measured(&mut self, block: &Block, place: Place, run: &Figures) {
@@ -129,24 +126,10 @@ impl ExecContext<'_> {
     }
 }
 
-/// The same as `block_rows`, measured.
-pub(super) fn block(
-    block: &Block,
-    context: &mut ExecContext,
-    outer: &[Value],
-    sink: &mut RowSink,
-) -> Flowing {
-    let mut clock = Clock::start();
-    let flow = block_rows(block, context, outer, &mut |context, row| {
-        clock.hand_on(|| sink(context, row))
-    });
-    context.measured(block, Place::Result, &clock.stop());
-    flow
-}
-
-/// What several blocks give together, measured; `first` of them.
-pub(super) fn combined(
-    first: &Block,
+/// The same as `run`, which hands the rows of a block to the sink, measured; or those of several
+/// blocks, of which it is the first.
+pub(super) fn result(
+    (block, place): (&Block, Place),
     context: &mut ExecContext,
     sink: &mut RowSink,
     run: impl FnOnce(&mut ExecContext, &mut RowSink) -> Flowing,
@@ -155,7 +138,7 @@ pub(super) fn combined(
     let flow = run(context, &mut |context, row| {
         clock.hand_on(|| sink(context, row))
     });
-    context.measured(first, Place::Combined, &clock.stop());
+    context.measured(block, place, &clock.stop());
     flow
 }
 
@@ -171,13 +154,23 @@ impl<'b> BlockRun<'b> {
         if context.measures.is_none() {
             return part(self, context, each);
         }
-        let block = self.block;
+        let (flow, figures) = self.timed(context, each, part);
+        context.measured(self.block, place, &figures);
+        flow
+    }
+
+    /// Runs a part, and what was measured.
+    fn timed(
+        &mut self,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+        part: impl FnOnce(&mut Self, &mut ExecContext, &mut Each<'_, 'b>) -> Flowing,
+    ) -> (Flowing, Figures) {
         let mut clock = Clock::start();
         let flow = part(self, context, &mut |run, context| {
             clock.hand_on(|| each(run, context))
         });
-        context.measured(block, place, &clock.stop());
-        flow
+        (flow, clock.stop())
     }
 
     /// The same as `scan`, measured.
@@ -187,22 +180,19 @@ impl<'b> BlockRun<'b> {
         at: usize,
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
-        let block = self.block;
         let counted = |context: &ExecContext| context.measures.as_ref().map_or(0, |m| m.counted);
         let (read_before, counted_before) = (context.rows_read(), counted(context));
-        let mut clock = Clock::start();
-        let flow = self.scan(context, at, &mut |run, context| {
-            clock.hand_on(|| each(run, context))
+        let (flow, passed) = self.timed(context, each, |run, context, each| {
+            run.scan(context, at, each)
         });
-        let passed = clock.stop();
         // What others have read meanwhile is counted for them.
         let of_others = counted(context) - counted_before;
         let rows = (context.rows_read() - read_before).saturating_sub(of_others);
         if let Some(measures) = &mut context.measures {
             measures.counted += rows;
         }
-        context.measured(block, Place::Passed(at), &passed);
-        context.measured(block, Place::Read(at), &Figures { rows, ..passed });
+        context.measured(self.block, Place::Passed(at), &passed);
+        context.measured(self.block, Place::Read(at), &Figures { rows, ..passed });
         flow
     }
 
@@ -227,21 +217,18 @@ impl<'b> BlockRun<'b> {
     /// A row of the join of all sources before this one is there.
     pub(super) fn count_joined(&mut self, context: &mut ExecContext, at: usize) {
         if let Some(last) = at.checked_sub(1).filter(|_| !self.is_entered(at)) {
-            context.count_row(self.block, Place::Joined(0, last));
+            context.count_row(self.block, Place::Joined(last));
         }
     }
 }
 
 /// Runs a query for its figures only. One that takes longer than max_execution_time ends there, and
 /// what was measured until then is told.
-pub(super) fn run(
-    query: &crate::plan::Query,
-    context: &mut ExecContext,
-) -> Result<Measures, super::Stop> {
+pub(super) fn run(query: &Query, context: &mut ExecContext) -> Result<Measures, Stop> {
     let limit = context.select_limit;
     let mut rows = 0;
     context.measures = Some(Box::default());
-    let result = super::subquery::run_query(query, context, &[], &mut |_, _| {
+    let result = run_query(query, context, &[], &mut |_, _| {
         rows += 1;
         Ok(if rows < limit {
             Flow::Continue
@@ -251,7 +238,7 @@ pub(super) fn run(
     });
     let measures = context.measures.take().unwrap_or_default();
     match result {
-        Err(super::Stop::Error(error)) if error.code == SqlError::QUERY_TIMEOUT => {
+        Err(Stop::Error(error)) if error.code == SqlError::QUERY_TIMEOUT => {
             context.eval.warnings.warn(error);
         }
         other => drop(other?),

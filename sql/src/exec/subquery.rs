@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{BinaryOp, compare, eval, hash_key, infer},
-    plan::{Combined, Query, Subquery, Usage},
+    plan::{Combined, ExplainedPlace, Query, Subquery, Usage},
 };
 use cohort_engine::types::{Collation, Value};
 use rustc_hash::FxHashSet;
@@ -32,11 +32,12 @@ pub(super) fn run_query(
 ) -> Flowing {
     match query.blocks.as_slice() {
         [block] => run_block(block, context, outer, sink),
-        [first, ..] if context.measures.is_some() => {
-            measure::combined(first, context, sink, |context, sink| {
-                combine(query, context, outer, sink)
-            })
-        }
+        [first, ..] if context.measures.is_some() => measure::result(
+            (first, ExplainedPlace::Combined),
+            context,
+            sink,
+            |context, sink| combine(query, context, outer, sink),
+        ),
         _ => combine(query, context, outer, sink),
     }
 }

@@ -7,7 +7,7 @@ use super::{
 
 use crate::{
     collations::NamedCharset,
-    command::reserved,
+    command::reserved::{self, EXPLAIN_CLAUSES},
     error::SqlError,
     interrupt,
     lexer::{self, Kind, Lexer, Lifted, Mode, Token},
@@ -374,7 +374,7 @@ impl<'a> Converter<'a> {
         let behind_with = || self.begins_with("WITH") && self.open.is_empty() && self.last_is(")");
         let explained = || {
             let verbs = ["UPDATE", "DELETE", "INSERT", "REPLACE"];
-            self.beginning() == self.tokens.len() && is_one_of(text, &verbs)
+            is_one_of(text, &verbs) && self.beginning() == self.tokens.len()
         };
         if writes && behind_with() || explained() {
             self.verb = self.tokens.len();
@@ -968,19 +968,11 @@ fn hex(bytes: &[u8]) -> String {
 /// Which token a statement begins with: behind EXPLAIN and its clauses, if these are there.
 pub(super) fn beginning(source: &[u8], tokens: &[Token]) -> usize {
     const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
-    const CLAUSES: [&str; 6] = [
-        "ANALYZE",
-        "FORMAT",
-        "TREE",
-        "JSON",
-        "TRADITIONAL",
-        "DEFAULT",
-    ];
     let is = |token: &Token, words: &[&str]| is_one_of(token.text(source), words);
     let mut tokens = tokens.iter();
     if !tokens.next().is_some_and(|first| is(first, &EXPLAIN)) {
         return 0;
     }
-    let is_clause = |token: &&Token| token.is_symbol(source, "=") || is(token, &CLAUSES);
+    let is_clause = |token: &&Token| is(token, &EXPLAIN_CLAUSES);
     1 + tokens.take_while(is_clause).count()
 }

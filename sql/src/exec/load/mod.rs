@@ -163,7 +163,7 @@ struct Loading<'p, 'o> {
     /// Rows that are still to be skipped.
     skip: u64,
     /// Columns of the row for which the file has NULL and that cannot have it.
-    nulls: Vec<usize>,
+    nulls: Vec<(usize, &'p Column)>,
     /// The line before had too many fields, which is an error: it is told when the fields of the next
     /// one are where they go.
     exceeded: Option<Stop>,
@@ -197,7 +197,6 @@ impl<'p> Loading<'p, '_> {
     /// Loads a row; false at the end of the file.
     fn row(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         let load = self.load;
-        self.nulls.clear();
         self.inserter.begin_row(context);
         self.inserter.defaults(context)?;
         let mut fields = load.fields.iter();
@@ -308,7 +307,7 @@ impl<'p> Loading<'p, '_> {
             Value::Null
         } else {
             // Told when SET has been evaluated, which sees this.
-            self.nulls.push(position);
+            self.nulls.push((position, column));
             implicit_default(column)
         };
         self.inserter.put(position, value);
@@ -384,10 +383,7 @@ impl<'p> Loading<'p, '_> {
     /// NULL was in the file for columns that cannot have it: told of each, also of those that got
     /// another value by SET, and of these twice.
     fn tell_nulls(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        let columns = &self.plan.table.columns;
         let nulls = std::mem::take(&mut self.nulls);
-        let named = |position: usize| Some((position, columns.get(position)?));
-        let nulls: Vec<_> = nulls.into_iter().filter_map(named).collect();
         for (position, column) in &nulls {
             if self.load.assignments.iter().any(|(set, _)| set == position) {
                 lossy(SqlError::bad_null(&column.name), context)?;

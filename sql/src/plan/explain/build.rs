@@ -5,7 +5,10 @@ use super::{
     stages::{grouped, limit, sort, windowed},
     step::{Place, Point, Step},
 };
-use crate::plan::{Block, Combined, Condition, Derived, Query};
+use crate::{
+    error::SqlError,
+    plan::{Block, Combined, Condition, Derived, Query, Subquery},
+};
 use cohort_engine::types::Value;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -29,9 +32,20 @@ pub(super) struct Within<'b, 'p> {
     placed: BTreeSet<usize>,
 }
 
-impl Within<'_, '_> {
+impl<'b> Within<'b, '_> {
     pub fn address(&self) -> usize {
         std::ptr::from_ref(self.block).addr()
+    }
+
+    /// A subquery of the block, and the number that it is shown with.
+    fn subquery(&self, number: usize) -> Result<(&'b Subquery, u64), SqlError> {
+        let found = self
+            .block
+            .subqueries
+            .get(number)
+            .zip(self.numbers.get(number));
+        let (subquery, shown) = found.ok_or_else(|| SqlError::internal("a subquery is missing"))?;
+        Ok((subquery, *shown))
     }
 }
 
@@ -44,16 +58,44 @@ impl<'p> Builder<'p> {
         }
     }
 
+    /// The steps of a statement's query.
+    pub fn whole(mut self, query: &Query) -> Result<Step, SqlError> {
+        self.query(query, None)
+    }
+
+    /// The steps that find the rows that an UPDATE or DELETE changes.
+    pub fn changed(mut self, block: &Block) -> Result<Step, SqlError> {
+        self.numbered += 1;
+        self.block(block, None)
+    }
+
     /// The steps of a query.
-    pub fn query(&mut self, query: &Query, outer: Option<&Naming<'_>>) -> Step {
-        if let [block] = query.blocks.as_slice() {
-            self.numbered += 1;
-            return self.block(block, outer);
+    pub(super) fn query(
+        &mut self,
+        query: &Query,
+        outer: Option<&Naming<'_>>,
+    ) -> Result<Step, SqlError> {
+        match query.blocks.as_slice() {
+            [] => Err(SqlError::internal("a query without blocks")),
+            [block] => {
+                self.numbered += 1;
+                self.block(block, outer)
+            }
+            [first, ..] => self.combined(query, first, outer),
         }
+    }
+
+    /// The steps of a query of several blocks.
+    fn combined(
+        &mut self,
+        query: &Query,
+        first: &Block,
+        outer: Option<&Naming<'_>>,
+    ) -> Result<Step, SqlError> {
         let mut inputs = Vec::new();
         for block in &query.blocks {
             self.numbered += 1;
-            inputs.push(self.block(block, outer));
+            inputs.push(self.block(block, outer)?);
         }
         let rows: f64 = inputs.iter().filter_map(|input| input.rows).sum();
         let name = match query.combined {
@@ -84,8 +126,6 @@ impl<'p> Builder<'p> {
             }
         }
         .giving(Some(rows));
-        let empty = Block::default();
-        let first = query.blocks.first().unwrap_or(&empty);
         let naming = Naming::new(first, outer, &[], self.params).of_result(first);
         let address = std::ptr::from_ref(first).addr();
         let whole = |step: Step| step.at(address, Place::Combined);
@@ -94,20 +134,14 @@ impl<'p> Builder<'p> {
             let keys = naming.keys(&query.order);
             step = whole(sort(step, &keys, query.limit.as_ref(), &naming));
         }
-        match query.limit {
+        Ok(match query.limit {
             Some(_) => whole(limit(step, query.limit.as_ref(), &naming)),
             None => step,
-        }
-    }
-
-    /// The steps that find the rows that an UPDATE or DELETE changes.
-    pub fn changed(&mut self, block: &Block) -> Step {
-        self.numbered += 1;
-        self.block(block, None)
+        })
     }
 
     /// The steps of a block, which has a number already.
-    fn block(&mut self, block: &Block, outer: Option<&Naming<'_>>) -> Step {
+    fn block(&mut self, block: &Block, outer: Option<&Naming<'_>>) -> Result<Step, SqlError> {
         let mut numbers = Vec::new();
         for _ in &block.subqueries {
             numbers.push(self.numbered + 1 + numbers.len() as u64);
@@ -121,15 +155,15 @@ impl<'p> Builder<'p> {
             placed: BTreeSet::new(),
         };
         let address = within.address();
-        let mut step = self.sources(&mut within);
+        let mut step = self.sources(&mut within)?;
         if !block.constant.is_empty() && !block.sources.is_empty() {
-            step = self.filter(step, &block.constant, &mut within);
+            step = self.filter(step, &block.constant, &mut within)?;
         }
         if let Some(grouping) = &block.grouping {
             step = grouped(step, grouping, &within);
         }
         if let Some(having) = &block.having {
-            step = self.filter(step, std::slice::from_ref(having), &mut within);
+            step = self.filter(step, std::slice::from_ref(having), &mut within)?;
             step = step.at(address, Place::Admitted);
         }
         if let Some(windowing) = &block.windowing {
@@ -152,43 +186,46 @@ impl<'p> Builder<'p> {
         let whole = Point {
             block: address,
             place: Place::Result,
+            joins: None,
         };
         step.point.get_or_insert(whole);
         let rest: Vec<usize> = (0..block.subqueries.len())
             .filter(|number| !within.placed.contains(number))
             .collect();
         for number in rest {
-            let beside = self.subquery(number, "projection", &mut within);
+            let beside = self.subquery(number, "projection", &mut within)?;
             step.beside.push(beside);
         }
-        step
+        Ok(step)
     }
 
     /// A subquery, with what it is for.
-    fn subquery(&mut self, number: usize, used: &str, within: &mut Within<'_, '_>) -> Step {
+    fn subquery(
+        &mut self,
+        number: usize,
+        used: &str,
+        within: &mut Within<'_, '_>,
+    ) -> Result<Step, SqlError> {
         within.placed.insert(number);
-        let Some(subquery) = within.block.subqueries.get(number) else {
-            return Step::default();
-        };
+        let (subquery, shown) = within.subquery(number)?;
         let query = &subquery.query;
         let often = match query.correlated {
             true => "dependent",
             false => "run only once",
         };
-        let shown = within.numbers.get(number).copied().unwrap_or(0);
         // Its number was given with the block that it is in.
         let mut step = match query.blocks.as_slice() {
-            [block] => self.block(block, Some(&within.naming)),
-            _ => self.query(query, Some(&within.naming)),
+            [block] => self.block(block, Some(&within.naming))?,
+            _ => self.query(query, Some(&within.naming))?,
         };
         step.heading = Some(format!("Select #{shown} (subquery in {used}; {often})"));
         let step = step
             .with("subquery", true)
             .with("subquery_location", used.to_owned());
-        match query.correlated {
+        Ok(match query.correlated {
             true => step.with("dependent", true),
             false => step.with("cacheable", true),
-        }
+        })
     }
 
     /// A step that admits what conditions hold for, with their subqueries below it.
@@ -197,30 +234,32 @@ impl<'p> Builder<'p> {
         step: Step,
         conditions: &[Condition],
         within: &mut Within<'_, '_>,
-    ) -> Step {
+    ) -> Result<Step, SqlError> {
         let text = within.naming.all(conditions.iter().map(|c| &c.expr));
         let mut step = step
             .above("filter", format!("Filter: {text}"))
             .with("condition", text);
         for condition in conditions {
-            self.place(&condition.subqueries, &mut step, within);
+            self.place(&condition.subqueries, &mut step, within)?;
         }
-        step
+        Ok(step)
     }
 
+    /// Puts subqueries below the step that needs them first.
     pub(super) fn place(
         &mut self,
         subqueries: &[usize],
         step: &mut Step,
         within: &mut Within<'_, '_>,
-    ) {
+    ) -> Result<(), SqlError> {
         for &number in subqueries {
-            let needs = within.block.subqueries.get(number).map(|s| &s.needs);
-            self.place(&needs.cloned().unwrap_or_default(), step, within);
+            let (subquery, _) = within.subquery(number)?;
+            self.place(&subquery.needs, step, within)?;
             if !within.placed.contains(&number) {
-                let below = self.subquery(number, "condition", within);
-                step.inputs.push(below);
+                step.inputs
+                    .push(self.subquery(number, "condition", within)?);
             }
         }
+        Ok(())
     }
 }

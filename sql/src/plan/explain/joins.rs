@@ -6,88 +6,79 @@ use super::{
     path,
     step::{Place, Step},
 };
-use crate::plan::{Derived, Input, Source};
+use crate::{
+    error::SqlError,
+    plan::{Derived, Input, Source},
+};
 use serde_json::Value as Json;
 use std::{ops::Range, sync::Arc};
 
 impl Builder<'_> {
     /// The tables of a block, or what there is instead.
-    pub(super) fn sources(&mut self, within: &mut Within<'_, '_>) -> Step {
-        let count = within.block.sources.len();
-        let address = within.address();
-        if count == 0 {
-            let step = Step::new(
-                "rows_fetched_before_execution",
-                "Rows fetched before execution",
-                Vec::new(),
-            );
-            let step = step.giving(Some(1.0));
-            return match within.block.constant.as_slice() {
-                [] => step,
-                conditions => self.filter(step, conditions, within),
-            }
-            .at(address, Place::Result);
+    pub(super) fn sources(&mut self, within: &mut Within<'_, '_>) -> Result<Step, SqlError> {
+        let block = within.block;
+        if !block.sources.is_empty() {
+            return self.join(0..block.sources.len(), within);
         }
-        self.join(0..count, within)
+        let step = Step::no_table().giving(Some(1.0));
+        let step = match block.constant.as_slice() {
+            [] => step,
+            conditions => self.filter(step, conditions, within)?,
+        };
+        Ok(step.at(within.address(), Place::Result))
     }
 
     /// The join of some sources, which follow each other.
-    fn join(&mut self, range: Range<usize>, within: &mut Within<'_, '_>) -> Step {
+    fn join(&mut self, range: Range<usize>, within: &mut Within<'_, '_>) -> Result<Step, SqlError> {
         let block = within.block;
         let address = within.address();
-        let mut joined: Option<Step> = None;
-        let mut at = range.start;
+        let missing = || SqlError::internal("a table of a join is missing");
+        let first = block.sources.get(range.start).ok_or_else(missing)?;
+        let mut joined = self.source(range.start, first, within)?;
+        let mut at = range.start + 1;
         while at < range.end {
-            let Some(source) = block.sources.get(at) else {
-                break;
+            let source = block.sources.get(at).ok_or_else(missing)?;
+            let outer = source.outer_join.as_ref();
+            let end = outer.map_or(at + 1, |(end, _)| *end);
+            let joins = (range.start, end - 1);
+            let (kind, place) = match (outer, range.start) {
+                (Some(_), _) => ("left", Place::Outer(at)),
+                (None, 0) => ("inner", Place::Joined(at)),
+                (None, _) => ("inner", Place::Passed(at)),
             };
-            let outer = source.outer_join.as_ref().filter(|_| at > range.start);
-            let inner_end = outer.map_or(at + 1, |(end, _)| *end);
-            let place = |first, last| match outer {
-                Some(_) => Place::Outer(first, last, at),
-                None => Place::Joined(first, last),
+            let right = match end - at {
+                1 => self.source(at, source, within)?,
+                _ => self.join(at..end, within)?,
             };
-            let right = match inner_end - at {
-                1 => self.source(at, within),
-                _ => self.join(at..inner_end, within),
-            };
-            let after = outer.map(|(_, after)| after.as_slice()).unwrap_or_default();
-            let step = match joined {
-                None => right,
-                Some(left) => {
-                    let rows = left.rows.zip(right.rows).map(|(l, r)| l * r);
-                    let kind = if outer.is_some() { "left" } else { "inner" };
-                    let mut step = combine(left, right, source, kind, &within.naming)
-                        .giving(rows)
-                        .at(address, place(range.start, inner_end - 1));
-                    if !source.hash.is_empty() {
-                        for condition in &source.filter {
-                            self.place(&condition.subqueries, &mut step, within);
-                        }
-                    }
-                    step
+            let rows = joined.rows.zip(right.rows).map(|(l, r)| l * r);
+            joined = combine(joined, right, source, kind, &within.naming)
+                .giving(rows)
+                .at_join(address, place, joins);
+            if !source.hash.is_empty() {
+                for condition in &source.filter {
+                    self.place(&condition.subqueries, &mut joined, within)?;
                 }
-            };
-            let step = match after {
-                [] => step,
-                conditions => {
-                    let step = self.filter(step, conditions, within);
-                    step.at(address, Place::After(range.start, inner_end - 1, at))
-                }
-            };
-            joined = Some(step);
-            at = inner_end;
+            }
+            if let Some((_, after)) = outer
+                && !after.is_empty()
+            {
+                let step = self.filter(joined, after, within)?;
+                joined = step.at_join(address, Place::After(at), joins);
+            }
+            at = end;
         }
-        joined.unwrap_or_default()
+        Ok(joined)
     }
 
     /// How a source is read, and what its conditions admit.
-    fn source(&mut self, at: usize, within: &mut Within<'_, '_>) -> Step {
+    fn source(
+        &mut self,
+        at: usize,
+        source: &Source,
+        within: &mut Within<'_, '_>,
+    ) -> Result<Step, SqlError> {
         let block = within.block;
         let address = within.address();
-        let Some(source) = block.sources.get(at) else {
-            return Step::default();
-        };
         let hashed = !source.hash.is_empty();
         let read = match hashed {
             true => Place::Computed(at),
@@ -101,7 +92,10 @@ impl Builder<'_> {
             Input::Virtual(table) => {
                 scan(&source.alias).with("schema_name", table.database.as_str())
             }
-            Input::Derived(derived, given) => self.derived(derived, given, at, within),
+            Input::Derived(derived, given) => {
+                let computed = Place::Computed(at);
+                self.derived((derived, given), source, computed, within)?
+            }
             Input::Working(_) => Step::new(
                 "table",
                 format!("Scan new records on {}", source.alias),
@@ -120,39 +114,37 @@ impl Builder<'_> {
             step = step.with("lateral", true);
         }
         if let Input::Table(_, access) = &source.input {
-            self.place(&path::subqueries(access), &mut step, within);
+            self.place(&path::subqueries(access), &mut step, within)?;
         }
         if source.filter.is_empty() || hashed {
-            return step;
+            return Ok(step);
         }
         let rows = step.rows.map(|rows| rows * source.share);
-        let step = self.filter(step, &source.filter, within);
-        step.giving(rows).at(address, Place::Passed(at))
+        let step = self.filter(step, &source.filter, within)?;
+        Ok(step.giving(rows).at(address, Place::Passed(at)))
     }
 
+    /// A computed table: what computes it is shown where it is read first.
     fn derived(
         &mut self,
-        derived: &Arc<Derived>,
-        given: &[(usize, usize)],
-        at: usize,
+        (derived, given): (&Arc<Derived>, &[(usize, usize)]),
+        source: &Source,
+        computed: Place,
         within: &mut Within<'_, '_>,
-    ) -> Step {
-        let Some(source) = within.block.sources.get(at) else {
-            return Step::default();
-        };
+    ) -> Result<Step, SqlError> {
         let address = within.address();
         let step = scan(&source.alias);
         let name = &source.alias;
         if !self.shown.insert(Arc::as_ptr(derived)) {
             let elsewhere = format!("Materialize {name} if needed (query plan printed elsewhere)");
             let below = Step::new("materialize", elsewhere, Vec::new());
-            return Step {
+            return Ok(Step {
                 inputs: vec![below],
                 ..step
-            };
+            });
         }
         let outer = within.naming.given(given);
-        let seed = self.query(&derived.query, Some(&outer));
+        let seed = self.query(&derived.query, Some(&outer))?;
         let mut inputs = vec![seed];
         let operation = match &derived.recursion {
             None if source.lateral => "Materialize (computed for each row before it)".to_owned(),
@@ -160,18 +152,18 @@ impl Builder<'_> {
             Some(recursion) => {
                 let mut parts = Vec::new();
                 for part in &recursion.parts {
-                    parts.push(self.query(part, Some(&outer)));
+                    parts.push(self.query(part, Some(&outer))?);
                 }
                 inputs.push(Step::new("repeat", "Repeat until convergence", parts));
                 format!("Materialize recursive CTE {name}")
             }
         };
         let materialize = Step::new("materialize", operation, inputs);
-        let materialize = materialize.at(address, Place::Computed(at));
-        Step {
+        let materialize = materialize.at(address, computed);
+        Ok(Step {
             inputs: vec![materialize],
             ..step
-        }
+        })
     }
 }
 

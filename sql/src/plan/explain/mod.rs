@@ -13,13 +13,14 @@ mod json;
 mod naming;
 mod path;
 mod stages;
+mod statement;
 mod step;
 mod table;
 mod tree;
 
 pub use step::{Figures, Place, Point};
 
-use super::{Body, Planner, Query, dml};
+use super::{InsertRows, Planner, Query};
 use crate::{
     error::SqlError,
     expr::{ExprType, VariableScope, coercibility},
@@ -29,6 +30,7 @@ use crate::{
 use build::Builder;
 use cohort_engine::types::{Collation, Value};
 use sqlparser::ast::{self, AnalyzeFormat, AnalyzeFormatKind};
+use statement::{Change, Explained};
 use step::Step;
 use tree::Measured;
 
@@ -105,24 +107,17 @@ impl Planner<'_> {
             return self.analyze(statement, form, parsed);
         }
         let known = |rows, columns| Ok((Explanation::Known(rows), columns, false));
+        let explained = self.explained(statement)?;
         if form == Form::Table {
-            return known(self.explain_as_table(statement)?, table::columns());
+            return known(table::rows(&explained), table::columns());
         }
-        let params = self.context.parameters;
-        let (kind, step) = match statement {
-            ast::Statement::Query(query) => {
-                let (query, _) = self.top_query(query)?;
-                ("select", Builder::new(params).query(&query, None))
-            }
-            ast::Statement::Insert(insert) => {
-                let (plan, _) = self.insert(insert, false)?;
+        let builder = Builder::new(self.context.parameters);
+        let (kind, step) = match &explained {
+            Explained::Query(query) => ("select", builder.whole(query)?),
+            Explained::Insert(plan) => {
                 let rows = match &plan.rows {
-                    super::InsertRows::Query(query) => Builder::new(params).query(query, None),
-                    super::InsertRows::Values(_) | super::InsertRows::File(_) => Step::new(
-                        "rows_fetched_before_execution",
-                        "Rows fetched before execution",
-                        Vec::new(),
-                    ),
+                    InsertRows::Query(query) => builder.whole(query)?,
+                    InsertRows::Values(_) | InsertRows::File(_) => Step::no_table(),
                 };
                 let (kind, verb) = match plan.replace {
                     true => ("replace", "Replace"),
@@ -131,38 +126,19 @@ impl Planner<'_> {
                 let operation = format!("{verb} into {}", plan.table.name);
                 (kind, Step::new("insert_values", operation, vec![rows]))
             }
-            ast::Statement::Update(update) => {
-                let (block, tables) = match self.any_update(update, false)? {
-                    Body::UpdateJoined(update) => {
-                        let targets = update.targets.iter();
-                        let tables = targets.map(|t| t.table.name.clone()).collect();
-                        (update.block, tables)
-                    }
-                    Body::Update(update) => (update.block, vec![update.table.name.clone()]),
-                    _ => return Err(SqlError::internal("an UPDATE of another kind")),
+            Explained::Change {
+                change,
+                block,
+                tables,
+            } => {
+                let (kind, verb) = match change {
+                    Change::Update => ("update", "Update"),
+                    Change::Delete => ("delete", "Delete from"),
                 };
-                let rows = Builder::new(params).changed(&block);
-                let operation = format!("Update {}", tables.join(", "));
-                ("update", Step::new("update", operation, vec![rows]))
+                let operation = format!("{verb} {}", tables.join(", "));
+                let rows = builder.changed(block)?;
+                (kind, Step::new(kind, operation, vec![rows]))
             }
-            ast::Statement::Delete(delete) => {
-                let (block, tables) = match dml::deletes_from_several(delete) {
-                    true => {
-                        let delete = self.delete_joined(delete, false)?;
-                        let targets = delete.targets.iter();
-                        let tables = targets.map(|t| t.table.name.clone()).collect();
-                        (delete.block, tables)
-                    }
-                    false => {
-                        let (delete, _) = self.delete(delete, false)?;
-                        (delete.block, vec![delete.table.name.clone()])
-                    }
-                };
-                let rows = Builder::new(params).changed(&block);
-                let operation = format!("Delete from {}", tables.join(", "));
-                ("delete", Step::new("delete", operation, vec![rows]))
-            }
-            _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         };
         let text = shown(form, &parsed.text.explained(), kind, &step, None);
         known(vec![vec![Value::Bytes(text.into_bytes())]], text_column())
@@ -181,7 +157,7 @@ impl Planner<'_> {
         let mut locks = false;
         query.each_source(&mut |source| locks |= source.lock.is_some());
         // The blocks stay where they are: their addresses say where rows are counted.
-        let step = Builder::new(self.context.parameters).query(&query, None);
+        let step = Builder::new(self.context.parameters).whole(&query)?;
         let analysis = Analysis {
             query,
             step,

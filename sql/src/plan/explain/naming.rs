@@ -144,9 +144,10 @@ impl<'p> Naming<'p> {
         }
     }
 
-    /// What is in a slot.
-    pub fn slot(&self, slot: usize) -> &str {
-        self.names.get(&slot).map_or("", String::as_str)
+    /// What is in a slot; a slot without a name shows as one.
+    pub fn slot(&self, slot: usize) -> String {
+        let name = self.names.get(&slot).cloned();
+        name.unwrap_or_else(|| format!("`column {slot}`"))
     }
 
     /// The text of several conditions, all of which must hold.

@@ -136,7 +136,7 @@ fn bound_text(bound: &Bound, name: &str, naming: &Naming<'_>) -> String {
             let inside = text
                 .strip_prefix('(')
                 .and_then(|text| text.strip_suffix(')'));
-            inside.unwrap_or(text).to_owned()
+            inside.unwrap_or(&text).to_owned()
         }
         Bound::Range { low, high } => {
             let sign = |included: bool| if included { "<=" } else { "<" };

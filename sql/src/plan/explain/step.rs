@@ -28,8 +28,10 @@ pub struct Step {
 pub struct Point {
     /// The block's address.
     pub block: usize,
-    /// Where in it.
+    /// Where its rows are counted.
     pub place: Place,
+    /// Of a join: the first and the last of its sources, whose times together are its time.
+    pub joins: Option<(usize, usize)>,
 }
 
 /// Where rows are counted in a block.
@@ -41,12 +43,12 @@ pub enum Place {
     Passed(usize),
     /// What a source computes before it is read: the rows of a derived table, or of a hash table.
     Computed(usize),
-    /// The rows of a join of the sources from one to another, included.
-    Joined(usize, usize),
-    /// The same, if it is the outer join that begins at the last of these.
-    Outer(usize, usize, usize),
-    /// What of that the conditions admit that are checked behind it.
-    After(usize, usize, usize),
+    /// The rows of the join of all sources up to this one, if that is no outer join's.
+    Joined(usize),
+    /// The rows of the outer join that begins at this source.
+    Outer(usize),
+    /// What of these the conditions admit that are checked behind it.
+    After(usize),
     /// The groups.
     Grouped,
     /// The rows that HAVING admits.
@@ -81,6 +83,12 @@ impl Step {
         }
     }
 
+    /// One that needs no table.
+    pub fn no_table() -> Step {
+        let operation = "Rows fetched before execution";
+        Step::new("rows_fetched_before_execution", operation, Vec::new())
+    }
+
     /// The same on top of another one.
     pub fn above(self, kind: &'static str, operation: impl Into<String>) -> Step {
         let beside = Vec::new();
@@ -100,8 +108,21 @@ impl Step {
 
     /// With the place where its rows are counted.
     pub fn at(mut self, block: usize, place: Place) -> Step {
-        self.point = Some(Point { block, place });
+        self.point = Some(Point {
+            block,
+            place,
+            joins: None,
+        });
         self
+    }
+
+    /// The same for a join, or what is checked behind it: its first source and its last.
+    pub fn at_join(self, block: usize, place: Place, joins: (usize, usize)) -> Step {
+        let mut step = self.at(block, place);
+        if let Some(point) = &mut step.point {
+            point.joins = Some(joins);
+        }
+        step
     }
 
     /// With about so many rows.

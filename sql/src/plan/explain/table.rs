@@ -1,17 +1,15 @@
 //! EXPLAIN: the tabular form.
 
+use super::statement::{Change, Explained};
 use crate::{
-    error::SqlError,
     expr::{ArrayTest, ExprType, coercibility},
     output::ColumnMeta,
     plan::{
-        Access, Block, Body, Bound, Combined, Derived, Input, InsertRows, Planner, Query, Source,
-        access, dml, walk,
+        Access, Block, Bound, Combined, Derived, Input, InsertRows, Query, Source, access, walk,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
 use rustc_hash::FxHashMap;
-use sqlparser::ast;
 use std::sync::Arc;
 
 /// The columns of EXPLAIN.
@@ -79,53 +77,36 @@ impl Row {
     }
 }
 
-impl Planner<'_> {
-    /// The rows of EXPLAIN for a statement.
-    pub(super) fn explain_as_table(
-        &mut self,
-        statement: &ast::Statement,
-    ) -> Result<Vec<Vec<Value>>, SqlError> {
-        let mut explainer = Explainer {
-            rows: Vec::new(),
-            derived: FxHashMap::default(),
-            last_id: 0,
-        };
-        match statement {
-            ast::Statement::Query(query) => {
-                let (query, _) = self.top_query(query)?;
-                explainer.query(&query, "SIMPLE", "PRIMARY");
-            }
-            ast::Statement::Delete(delete) if dml::deletes_from_several(delete) => {
-                let delete = self.delete_joined(delete, false)?;
-                explainer.first(&delete.block, "DELETE");
-            }
-            ast::Statement::Update(update) => match self.any_update(update, false)? {
-                Body::UpdateJoined(update) => explainer.first(&update.block, "UPDATE"),
-                Body::Update(update) => explainer.first(&update.block, "UPDATE"),
-                _ => return Err(SqlError::internal("an UPDATE of another kind")),
+/// The rows of EXPLAIN for a statement.
+pub(super) fn rows(explained: &Explained) -> Vec<Vec<Value>> {
+    let mut explainer = Explainer {
+        rows: Vec::new(),
+        derived: FxHashMap::default(),
+        last_id: 0,
+    };
+    match explained {
+        Explained::Query(query) => explainer.query(query, "SIMPLE", "PRIMARY"),
+        Explained::Change { change, block, .. } => explainer.first(
+            block,
+            match change {
+                Change::Update => "UPDATE",
+                Change::Delete => "DELETE",
             },
-            ast::Statement::Delete(delete) => {
-                let (delete, _) = self.delete(delete, false)?;
-                explainer.first(&delete.block, "DELETE");
+        ),
+        Explained::Insert(plan) => {
+            explainer.rows.push(Row {
+                id: Some(1),
+                select_type: if plan.replace { "REPLACE" } else { "INSERT" },
+                table: Some(plan.table.name.clone()),
+                access: Some("ALL"),
+                ..Row::default()
+            });
+            if let InsertRows::Query(query) = &plan.rows {
+                explainer.query(query, "SIMPLE", "PRIMARY");
             }
-            ast::Statement::Insert(insert) => {
-                let (plan, _) = self.insert(insert, false)?;
-                let kind = if plan.replace { "REPLACE" } else { "INSERT" };
-                explainer.rows.push(Row {
-                    id: Some(1),
-                    select_type: kind,
-                    table: Some(plan.table.name.clone()),
-                    access: Some("ALL"),
-                    ..Row::default()
-                });
-                if let InsertRows::Query(query) = &plan.rows {
-                    explainer.query(query, "SIMPLE", "PRIMARY");
-                }
-            }
-            _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         }
-        Ok(explainer.rows.into_iter().map(Row::values).collect())
     }
+    explainer.rows.into_iter().map(Row::values).collect()
 }
 
 struct Explainer {
