@@ -33,6 +33,7 @@ fn table() -> Table {
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         options: String::new(),
         created: 0,
     }

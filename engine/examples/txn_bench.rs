@@ -70,6 +70,7 @@ fn table(engine: &Engine) -> Table {
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         created: 0,
         options: String::new(),
     }

@@ -218,6 +218,7 @@ impl Shape {
             map: Default::default(),
             foreign_keys: Vec::new(),
             checks: Vec::new(),
+            fulltext: Vec::new(),
         }
     }
     /// One more index on a column that is there.

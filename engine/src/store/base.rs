@@ -606,6 +606,16 @@ impl Drop for BaseWrite<'_> {
 }
 
 impl TreeWriter<'_> {
+    /// Gives the value of a key to `found`; `None` if there is none.
+    pub fn get<R>(
+        &self,
+        key: &[u8],
+        found: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>, StoreError> {
+        let table = &self.table;
+        let value = self.write.call(self.tree, || table.get(key))?;
+        Ok(value.map(|value| found(value.value())))
+    }
     /// Puts an entry, replacing one with the same key.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let table = &mut self.table;

@@ -2,18 +2,21 @@
 
 use super::{
     Delta, StoreError,
-    base::{BaseWrite, TreeWriter},
+    base::{BaseSnapshot, BaseWrite, TreeWriter},
     delta::DeltaItem,
+    postings::TextTree,
 };
-use crate::types::TreeId;
+use crate::types::{IdMap, TreeId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes the newest version of each key of a sealed delta, in key order, leaving out trees that
-/// are not `wanted` (they were dropped). `progress` counts the keys done.
+/// are not `wanted` (they were dropped). `texts` are those of FULLTEXT indexes, with the Base before.
+/// `progress` counts the keys done.
 pub fn merge(
     delta: &Delta,
     write: &BaseWrite,
     wanted: impl Fn(TreeId) -> bool,
+    texts: (&IdMap<TextTree>, &BaseSnapshot),
     progress: &AtomicU64,
 ) -> Result<(), StoreError> {
     let count = |_: &DeltaItem<'_>| {
@@ -22,10 +25,10 @@ pub fn merge(
     let mut items = delta.newest().inspect(count).peekable();
     while let Some(tree) = items.peek().map(|item| item.key().tree()) {
         let of_tree = std::iter::from_fn(|| items.next_if(|item| item.key().tree() == tree));
-        if wanted(tree) {
-            merge_tree(of_tree, write.tree(tree)?)?;
-        } else {
-            of_tree.for_each(drop);
+        match texts.0.get(&tree) {
+            _ if !wanted(tree) => of_tree.for_each(drop),
+            Some(text) => text.merge(of_tree, texts.1, write.tree(tree)?)?,
+            None => merge_tree(of_tree, write.tree(tree)?)?,
         }
     }
     Ok(())
@@ -82,7 +85,9 @@ mod tests {
         }
         let write = base.write().unwrap();
         let progress = AtomicU64::new(0);
-        merge(&delta, &write, |tree| tree == TREE, &progress).unwrap();
+        let before = base.snapshot().unwrap();
+        let texts = (&IdMap::default(), &before);
+        merge(&delta, &write, |tree| tree == TREE, texts, &progress).unwrap();
         write.commit().unwrap();
         progress.into_inner()
     }

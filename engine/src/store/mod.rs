@@ -45,6 +45,7 @@ mod error;
 mod file;
 mod key;
 mod merge;
+mod postings;
 mod scan;
 mod view;
 
@@ -52,5 +53,6 @@ pub use delta::{Delta, Horizon, Put, Stamp};
 pub use error::StoreError;
 pub use key::TreeKey;
 pub use merge::merge;
+pub use postings::{Numbering, Postings, Term, TextTree, WordChanges, change_row, each_entry};
 pub use scan::{Batch, Cursor, KeyRange, Overlay, Window};
 pub use view::View;

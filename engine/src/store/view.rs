@@ -1,8 +1,8 @@
 //! The layers of the store at one moment.
 
 use super::{Delta, StoreError, TreeKey, base::BaseSnapshot};
-use crate::Seq;
-use std::sync::Arc;
+use crate::{Seq, types::TreeId};
+use std::{collections::HashSet, sync::Arc};
 
 /// The layers: see the module's essay.
 #[derive(Clone)]
@@ -39,6 +39,32 @@ impl View {
             value.extend_from_slice(bytes);
         })?;
         Ok((found.is_some(), 0))
+    }
+    /// Gives to `each` what the keys of a tree have as of `at` that were changed since the Base, in no
+    /// order; of deleted ones `None`. Returns the newest Seq met, or 0.
+    pub fn each_changed<E>(
+        &self,
+        tree: TreeId,
+        at: Seq,
+        mut each: impl FnMut(&[u8], Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<Seq, E> {
+        let (low, high) = (TreeKey::new(tree, &[]), TreeKey::end_of(tree));
+        let mut hidden = HashSet::new();
+        let mut newest = 0;
+        for delta in std::iter::once(&self.active).chain(&self.sealed) {
+            for item in delta.iter(low.bytes(), high.bytes(), false, at) {
+                let key = item.key();
+                if hidden.contains(key) {
+                    continue;
+                }
+                newest = newest.max(item.seq);
+                each(key.key(), item.value.as_deref())?;
+                if self.sealed.is_some() {
+                    hidden.insert(key.clone());
+                }
+            }
+        }
+        Ok(newest)
     }
     /// Whether everything is in the Base.
     #[must_use]

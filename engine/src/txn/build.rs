@@ -18,8 +18,11 @@ use super::{
     meta,
 };
 use crate::{
-    store::base::{BaseItem, BaseRange, BaseSnapshot, BaseWrite},
-    types::{Index, Table, TreeId, key},
+    store::{
+        WordChanges,
+        base::{BaseItem, BaseRange, BaseSnapshot, BaseWrite},
+    },
+    types::{FullText, Index, Table, TreeId, fulltext::WordsBuilder, key},
 };
 use std::sync::atomic::Ordering;
 
@@ -208,12 +211,6 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-fn builders<'a>(rows: &Rows<'a>, indexes: impl Iterator<Item = &'a Index>) -> Vec<TreeBuilder<'a>> {
-    indexes
-        .map(|index| TreeBuilder::new(rows, index.tree, &index.name))
-        .collect()
-}
-
 /// Builds the indexes of `new` that `old` does not have, from its rows. Returns the build's number,
 /// if there was anything to build.
 pub(super) fn new_indexes(
@@ -226,33 +223,129 @@ pub(super) fn new_indexes(
     if fresh.is_empty() {
         return Ok(None);
     }
-    let trees: Vec<TreeId> = fresh.iter().map(|index| index.tree).collect();
+    let trees = fresh.trees();
     let site = Live { inner, descriptor };
     build(&site, old, &trees, |rows| fill_indexes(rows, new, &fresh))
 }
 
+/// Indexes to be built.
+pub(super) struct Fresh<'t> {
+    indexes: Vec<&'t Index>,
+    texts: Vec<&'t FullText>,
+}
+
+impl Fresh<'_> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.indexes.is_empty() && self.texts.is_empty()
+    }
+    /// Their trees.
+    pub fn trees(&self) -> Vec<TreeId> {
+        let texts = self.texts.iter().map(|text| text.index.tree);
+        let indexes = self.indexes.iter().map(|index| index.tree);
+        indexes.chain(texts).collect()
+    }
+}
+
 /// The indexes of `new` that `old` does not have.
-pub(super) fn fresh_indexes<'t>(old: &Table, new: &'t Table) -> Vec<&'t Index> {
-    let known = |index: &&Index| old.indexes.iter().any(|other| other.tree == index.tree);
-    new.indexes.iter().filter(|index| !known(index)).collect()
+pub(super) fn fresh_indexes<'t>(old: &Table, new: &'t Table) -> Fresh<'t> {
+    let known: Vec<TreeId> = table_trees(old).collect();
+    let is_new = |index: &Index| !known.contains(&index.tree);
+    let indexes = new.indexes.iter().filter(|index| is_new(index));
+    let texts = new.fulltext.iter().filter(|text| is_new(&text.index));
+    Fresh {
+        indexes: indexes.collect(),
+        texts: texts.collect(),
+    }
 }
 
 /// Builds indexes from the rows.
 pub(super) fn fill_indexes(
     rows: &mut Rows<'_>,
     new: &Table,
-    fresh: &[&Index],
+    fresh: &Fresh<'_>,
 ) -> Result<(), TxnError> {
-    let mut builders = builders(rows, fresh.iter().copied());
+    let mut builders = Builders::new(rows, new, fresh);
     while let Some(row) = rows.next()? {
-        for (index, builder) in fresh.iter().zip(&mut builders) {
-            let entries = Entry::derive(new, index, row.value(), row.key())?;
-            entries
-                .iter()
-                .try_for_each(|entry| builder.push_entry(entry))?;
+        builders.push(row.key(), row.value())?;
+    }
+    builders.flush()
+}
+
+/// Indexes being built.
+struct Builders<'a> {
+    table: &'a Table,
+    indexes: Vec<(&'a Index, TreeBuilder<'a>)>,
+    texts: Vec<TextBuilder<'a>>,
+}
+
+impl<'a> Builders<'a> {
+    fn new(rows: &Rows<'a>, table: &'a Table, fresh: &Fresh<'a>) -> Builders<'a> {
+        let index = |index: &&'a Index| (*index, TreeBuilder::new(rows, index.tree, &index.name));
+        let text = |text: &&'a FullText| TextBuilder {
+            site: rows.site,
+            table,
+            text,
+            changes: WordChanges::default(),
+            words: WordsBuilder::default(),
+        };
+        Builders {
+            table,
+            indexes: fresh.indexes.iter().map(index).collect(),
+            texts: fresh.texts.iter().map(text).collect(),
         }
     }
-    builders.iter_mut().try_for_each(TreeBuilder::flush)
+    /// Adds what a row has in them. Rows come in the order of their keys.
+    fn push(&mut self, key: &[u8], image: &[u8]) -> Result<(), TxnError> {
+        for (index, builder) in &mut self.indexes {
+            let entries = Entry::derive(self.table, index, image, key)?;
+            let mut entries = entries.iter();
+            entries.try_for_each(|entry| builder.push_entry(entry))?;
+        }
+        self.texts
+            .iter_mut()
+            .try_for_each(|text| text.push(key, image))
+    }
+    fn flush(&mut self) -> Result<(), TxnError> {
+        for (_, builder) in &mut self.indexes {
+            builder.flush()?;
+        }
+        self.texts.iter_mut().try_for_each(TextBuilder::flush)
+    }
+}
+
+/// A FULLTEXT index being built.
+struct TextBuilder<'a> {
+    site: &'a dyn Site,
+    table: &'a Table,
+    text: &'a FullText,
+    changes: WordChanges,
+    words: WordsBuilder,
+}
+
+impl TextBuilder<'_> {
+    fn push(&mut self, key: &[u8], image: &[u8]) -> Result<(), TxnError> {
+        let tokenizer = self.text.tokenizer(self.table);
+        let taken = tokenizer.words(self.table, image, &mut self.words);
+        taken.map_err(|_| malformed(self.table))?;
+        self.changes.row(key)?;
+        for (word, count) in self.words.counted() {
+            self.changes.word(word, count);
+        }
+        match self.changes.is_large() {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+    fn flush(&mut self) -> Result<(), TxnError> {
+        let (changes, tree) = (&mut self.changes, self.text.index.tree);
+        match changes.is_empty() {
+            true => Ok(()),
+            false => self
+                .site
+                .change(&mut |write| Ok(changes.write(&mut write.tree(tree)?)?)),
+        }
+    }
 }
 
 /// Converts all rows of `old` into the trees of `new`. Returns the next hidden row number, and the
@@ -282,7 +375,11 @@ pub(super) fn fill_table(
 ) -> Result<u64, TxnError> {
     let mut next_row = 1;
     let mut rows_builder = TreeBuilder::new(rows, new.rows, "PRIMARY");
-    let mut builders = builders(rows, new.indexes.iter());
+    let fresh = Fresh {
+        indexes: new.indexes.iter().collect(),
+        texts: new.fulltext.iter().collect(),
+    };
+    let mut builders = Builders::new(rows, new, &fresh);
     let mut image = Vec::new();
     while let Some(row) = rows.next()? {
         image.clear();
@@ -292,15 +389,10 @@ pub(super) fn fill_table(
             hidden_key(next_row - 1)
         });
         rows_builder.push(&key, key.len(), &image)?;
-        for (index, builder) in new.indexes.iter().zip(&mut builders) {
-            let entries = Entry::derive(new, index, &image, &key)?;
-            entries
-                .iter()
-                .try_for_each(|entry| builder.push_entry(entry))?;
-        }
+        builders.push(&key, &image)?;
     }
     rows_builder.flush()?;
-    builders.iter_mut().try_for_each(TreeBuilder::flush)?;
+    builders.flush()?;
     Ok(next_row)
 }
 

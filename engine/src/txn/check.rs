@@ -15,10 +15,15 @@ use super::{
 };
 use crate::{
     Seq,
-    store::{Batch, Cursor, Overlay, View, Window},
-    types::{Index, Table, TreeId, row},
+    store::{Batch, Cursor, Overlay, View, Window, each_entry},
+    types::{
+        FullText, Index, Table, TreeId,
+        fulltext::{Words, WordsBuilder},
+        row,
+    },
 };
 use std::{
+    collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
@@ -36,6 +41,11 @@ impl Sum {
         key.hash(&mut hasher);
         self.count += 1;
         self.hashes = self.hashes.wrapping_add(hasher.finish());
+    }
+    /// A row has a word so often.
+    fn add_word(&mut self, word: &[u8], row_key: &[u8], count: u32) {
+        let count = count.to_le_bytes();
+        self.add(&[word, row_key, &count].concat());
     }
 }
 
@@ -125,9 +135,10 @@ impl Check<'_> {
     fn table(&mut self) -> Result<(), TxnError> {
         let table = self.table;
         let mut expected = vec![Sum::default(); table.indexes.len()];
+        let mut words = vec![Sum::default(); table.fulltext.len()];
         let read = self.scan(table.rows, |check, key, image| {
             check.report.rows += 1;
-            if let Some(wrong) = row_problem(table, key, image, &mut expected) {
+            if let Some(wrong) = row_problem(table, (key, image), &mut expected, &mut words) {
                 check.problem(wrong);
             }
         })?;
@@ -136,14 +147,66 @@ impl Check<'_> {
             // Without all rows it is not known which entries there must be.
             if let (true, Some(found)) = (read, found.filter(|found| *found != expected)) {
                 let name = &index.name;
-                self.problem(if found.count == expected.count {
-                    format!("index {name} has other entries than the rows")
-                } else {
-                    let (has, wanted) = (found.count, expected.count);
-                    format!("index {name} has {has} entries, the rows make {wanted}")
-                });
+                self.differs(name, found, expected);
             }
         }
+        for (text, expected) in table.fulltext.iter().zip(words) {
+            let found = self.words(text)?;
+            if let (true, Some(found)) = (read, found.filter(|found| *found != expected)) {
+                self.differs(&text.index.name, found, expected);
+            }
+        }
+        Ok(())
+    }
+    fn differs(&mut self, index: &str, found: Sum, expected: Sum) {
+        let (has, wanted) = (found.count, expected.count);
+        self.problem(match has == wanted {
+            true => format!("index {index} has other entries than the rows"),
+            false => format!("index {index} has {has} entries, the rows make {wanted}"),
+        });
+    }
+    /// The words of a FULLTEXT index; `None` if not all could be read.
+    fn words(&mut self, text: &FullText) -> Result<Option<Sum>, TxnError> {
+        const AT_ONCE: u64 = 4096;
+        let tree = (text.index.tree, &**text.tokenizer(self.table));
+        let view = Arc::clone(&self.view);
+        let mut sum = Sum::default();
+        let mut changed = HashSet::new();
+        view.each_changed(tree.0, self.seq, |row_key, packed| {
+            changed.insert(row_key.to_vec());
+            let words = packed.map(|packed| Words::new(packed).ok_or_else(|| damaged_words(text)));
+            for (word, count) in words.transpose()?.iter().flat_map(Words::iter) {
+                sum.add_word(word, row_key, count);
+            }
+            Ok::<(), TxnError>(())
+        })?;
+        let mut entries = 0_u64;
+        let read = each_entry(&view.base, tree, |word, row_key, count| {
+            if !changed.contains(row_key) {
+                sum.add_word(word, row_key, count);
+            }
+            entries += 1;
+            match entries.is_multiple_of(AT_ONCE) {
+                true => self.rest(),
+                false => Ok(()),
+            }
+        });
+        match read {
+            Ok(()) => Ok(Some(sum)),
+            Err(TxnError::Killed) => Err(TxnError::Killed),
+            Err(error) => {
+                self.problem(error.to_string());
+                Ok(None)
+            }
+        }
+    }
+    /// Lets others have their turn.
+    fn rest(&mut self) -> Result<(), TxnError> {
+        self.txn.descriptor.waiting.offer(false);
+        if self.txn.descriptor.is_killed() {
+            return Err(TxnError::Killed);
+        }
+        (self.pause)();
         Ok(())
     }
     /// The entries of an index; `None` if not all could be read.
@@ -197,17 +260,22 @@ impl Check<'_> {
                 last.extend_from_slice(key);
                 look(self, key, value);
             }
-            self.txn.descriptor.waiting.offer(false);
-            if self.txn.descriptor.is_killed() {
-                return Err(TxnError::Killed);
-            }
-            (self.pause)();
+            self.rest()?;
         }
     }
 }
 
+fn damaged_words(text: &FullText) -> TxnError {
+    TxnError::Corrupt(format!("damaged words in index {}", text.index.name))
+}
+
 /// What is wrong with a row; adds the entries it has in the indexes.
-fn row_problem(table: &Table, key: &[u8], image: &[u8], sums: &mut [Sum]) -> Option<String> {
+fn row_problem(
+    table: &Table,
+    (key, image): (&[u8], &[u8]),
+    sums: &mut [Sum],
+    words: &mut [Sum],
+) -> Option<String> {
     if !row::is_sound(table, image) {
         return Some("a row does not fit the table's definition".to_owned());
     }
@@ -222,6 +290,19 @@ fn row_problem(table: &Table, key: &[u8], image: &[u8], sums: &mut [Sum]) -> Opt
         match Entry::derive(table, index, image, key) {
             Ok(entries) => entries.iter().for_each(|entry| sum.add(&entry.key)),
             Err(error) => return Some(error.to_string()),
+        }
+    }
+    for (text, sum) in table.fulltext.iter().zip(words) {
+        let mut found = WordsBuilder::default();
+        if text
+            .tokenizer(table)
+            .words(table, image, &mut found)
+            .is_err()
+        {
+            return Some(super::entry::malformed(table).to_string());
+        }
+        for (word, count) in found.counted() {
+            sum.add_word(word, key, count);
         }
     }
     None

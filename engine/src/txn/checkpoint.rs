@@ -172,9 +172,13 @@ impl Inner {
         let keys = u64::try_from(sealed.delta.versions()).unwrap_or(0);
         self.checkpointer.keys_total.store(keys, Ordering::Relaxed);
         self.checkpointer.keys_done.store(0, Ordering::Relaxed);
+        let texts = sealed.dictionary.text_trees();
+        let before = self.base.snapshot()?;
         let write = self.base.write()?;
         let done = &self.checkpointer.keys_done;
-        merge(&sealed.delta, &write, |tree| wanted.contains(&tree), done)?;
+        let wanted = |tree| wanted.contains(&tree);
+        merge(&sealed.delta, &write, wanted, (&texts, &before), done)?;
+        drop(before);
         let version = sealed.dictionary.version();
         if retired.dictionary != Some(version) {
             meta::write_dictionary(&write, &sealed.dictionary)?;

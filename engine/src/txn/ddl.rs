@@ -378,10 +378,7 @@ impl Inner {
                 if (&new.database, &new.name) != (&old.database, &old.name) {
                     free(&new.database, &new.name)?;
                 }
-                let built = new
-                    .indexes
-                    .iter()
-                    .any(|index| before.indexes.iter().all(|known| known.tree != index.tree));
+                let built = !build::fresh_indexes(&before, &new).is_empty();
                 new.since = if built { 0 } else { before.since };
                 records.push(dictionary::put_table(&new));
             }
@@ -418,6 +415,9 @@ impl Inner {
         }
         for index in &mut new.indexes {
             index.tree = new_id();
+        }
+        for text in &mut new.fulltext {
+            text.index.tree = new_id();
         }
         new
     }

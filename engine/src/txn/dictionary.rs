@@ -14,6 +14,7 @@
 use super::{TxnError, table_state::TableState};
 use crate::{
     Seq,
+    store::TextTree,
     types::{IdMap, Table, TableId, TreeId, View, schema::Database},
 };
 use std::{
@@ -150,6 +151,20 @@ impl Dictionary {
             .values()
             .flat_map(|entry| table_trees(&entry.table))
     }
+    /// The trees of FULLTEXT indexes.
+    pub(super) fn text_trees(&self) -> IdMap<TextTree> {
+        let mut trees = IdMap::default();
+        for Entry { table, .. } in self.by_id.values() {
+            for text in &table.fulltext {
+                let tree = TextTree {
+                    table: Arc::clone(table),
+                    tokenizer: Arc::clone(text.tokenizer(table)),
+                };
+                trees.insert(text.index.tree, tree);
+            }
+        }
+        trees
+    }
     /// What a tree is called in errors: `table d.t`, or `index i of table d.t`.
     pub(super) fn name_of(&self, tree: TreeId) -> Option<String> {
         self.by_id.values().find_map(|Entry { table, .. }| {
@@ -157,7 +172,9 @@ impl Dictionary {
             if table.rows == tree {
                 return Some(of_table);
             }
-            let index = table.indexes.iter().find(|index| index.tree == tree)?;
+            let texts = table.fulltext.iter().map(|text| &text.index);
+            let mut indexes = table.indexes.iter().chain(texts);
+            let index = indexes.find(|index| index.tree == tree)?;
             Some(format!("index {} of {of_table}", index.name))
         })
     }
@@ -378,7 +395,9 @@ pub(super) fn is_dictionary_key(key: &[u8]) -> bool {
 
 /// The trees a table owns.
 pub(super) fn table_trees(table: &Table) -> impl Iterator<Item = TreeId> {
-    std::iter::once(table.rows).chain(table.indexes.iter().map(|index| index.tree))
+    let texts = table.fulltext.iter().map(|text| &text.index);
+    let indexes = table.indexes.iter().chain(texts);
+    std::iter::once(table.rows).chain(indexes.map(|index| index.tree))
 }
 
 /// The record that creates or changes a database.

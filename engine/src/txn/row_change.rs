@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     log::RowsKind,
-    types::{Index, Table, TreeId, key},
+    types::{Index, Table, TreeId, fulltext::WordsBuilder, key},
 };
 use std::borrow::Cow;
 
@@ -33,6 +33,14 @@ pub(super) struct Row<'a> {
     /// Of the row: the primary key, or the hidden one.
     pub key: Cow<'a, [u8]>,
     pub image: &'a [u8],
+}
+
+/// What a change of a row puts into the tree of a FULLTEXT index: under the row's key its words, or
+/// nothing.
+pub(super) struct TextChange {
+    tree: TreeId,
+    key: Vec<u8>,
+    words: Option<Vec<u8>>,
 }
 
 /// What a change of a row does to an index.
@@ -173,6 +181,37 @@ impl RowChange<Row<'_>> {
         let changes = !(gone.is_empty() && come.is_empty());
         Ok(changes.then_some(EntryChange { tree, gone, come }))
     }
+    /// What it does to the FULLTEXT indexes. Nobody locks words: the row's lock is theirs.
+    pub fn texts(&self, table: &Table) -> Result<Vec<TextChange>, TxnError> {
+        let mut changes = Vec::new();
+        for text in &table.fulltext {
+            let tree = text.index.tree;
+            if let RowChange::Update(before, after) = self
+                && before.key == after.key
+                && same_columns(table, &text.index, before.image, after.image)?
+            {
+                continue;
+            }
+            if let Some(row) = self.leaves() {
+                changes.push(TextChange {
+                    tree,
+                    key: row.key.to_vec(),
+                    words: None,
+                });
+            }
+            if let Some(row) = self.after() {
+                let mut words = WordsBuilder::default();
+                let taken = text.tokenizer(table).words(table, row.image, &mut words);
+                taken.map_err(|_| malformed(table))?;
+                changes.push(TextChange {
+                    tree,
+                    key: row.key.to_vec(),
+                    words: Some(words.pack()),
+                });
+            }
+        }
+        Ok(changes)
+    }
     /// What it puts or (`None`) deletes in the tree of the rows.
     pub fn put_row(&self, table: &Table, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
         if let Some(row) = self.leaves() {
@@ -181,6 +220,17 @@ impl RowChange<Row<'_>> {
         if let Some(row) = self.after() {
             put(table.rows, &row.key, Some(row.image));
         }
+    }
+}
+
+impl TextChange {
+    /// What it puts or (`None`) deletes in the index.
+    pub fn put(&self, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
+        put(self.tree, &self.key, self.words.as_deref());
+    }
+    /// Memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.words.as_ref().map_or(0, Vec::len)
     }
 }
 

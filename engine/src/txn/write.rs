@@ -3,7 +3,7 @@
 use super::{
     LockMode, OnConflict, TxnError,
     entry::{Entry, hidden_key, hidden_number, primary_key},
-    row_change::{EntryChange, Row, RowChange},
+    row_change::{EntryChange, Row, RowChange, TextChange},
     temporary::{TemporaryTable, check_room},
     transaction::Txn,
 };
@@ -137,6 +137,7 @@ impl Txn {
             self.note_unlogged();
         }
         let entries = claimed?;
+        let texts = change.texts(table)?;
         if let Some(row) = change.before() {
             self.note_newer(table, &row.key, Some(row.image))?;
         }
@@ -158,7 +159,9 @@ impl Txn {
         };
         change.put_row(table, &mut put);
         entries.iter().for_each(|entry| entry.put(&mut put));
+        texts.iter().for_each(|text| text.put(&mut put));
         drop(overlay);
+        self.writes.words += texts.iter().map(TextChange::bytes).sum::<usize>();
         self.check_size()
     }
     /// Makes a change of a temporary table.

@@ -41,6 +41,8 @@ pub(super) struct WriteSet {
     changes: Vec<Change>,
     images: Vec<u8>,
     statement: u32,
+    /// What the words of FULLTEXT indexes take, in bytes.
+    pub words: usize,
     /// What foreign keys demand is among the changes, or was not wanted.
     pub foreign_keys_done: bool,
 }
@@ -51,6 +53,7 @@ pub struct Savepoint {
     undo: usize,
     changes: usize,
     images: usize,
+    words: usize,
     /// How many locks the transaction had.
     pub(super) locks: usize,
 }
@@ -75,7 +78,7 @@ impl WriteSet {
     }
     /// Memory it takes, about, in bytes.
     pub fn bytes(&self) -> usize {
-        self.images.len() * 2 + self.undo.len() * CHANGE_BYTES
+        self.images.len() * 2 + self.words + self.undo.len() * CHANGE_BYTES
     }
     /// The next changes belong to another statement.
     pub fn start_statement(&mut self) {
@@ -131,6 +134,7 @@ impl WriteSet {
             undo: self.undo.len(),
             changes: self.changes.len(),
             images: self.images.len(),
+            words: self.words,
         }
     }
     /// Undoes everything since the mark. `temporary` finds the temporary table of a tree.
@@ -156,6 +160,7 @@ impl WriteSet {
         }
         self.changes.truncate(mark.changes);
         self.images.truncate(mark.images);
+        self.words = mark.words;
     }
     /// The rows added less those deleted, by position in the list of tables.
     pub fn row_counts(&self, tables: usize) -> Vec<i64> {

@@ -3,6 +3,7 @@
 
 pub mod collation;
 pub mod decimal;
+pub mod fulltext;
 pub mod gtid;
 pub mod id;
 pub mod json;
@@ -16,6 +17,7 @@ pub mod view;
 pub mod xid;
 
 pub use collation::{Charset, Collation};
+pub use fulltext::FullText;
 pub use gtid::{Gtid, GtidSet, GtidSetFlaw, ServerUuid};
 pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use json::Json;

@@ -3,6 +3,7 @@
 use super::{
     collation::Collation,
     decimal,
+    fulltext::FullText,
     member::{Members, without_end_spaces},
     value::Value,
 };
@@ -342,6 +343,10 @@ pub struct Table {
     /// Its CHECK constraints, in the order in which they were added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// Its FULLTEXT indexes, in the order in which they were added. They are no `indexes`: they have
+    /// the words of rows, and do not lead to a row by its columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fulltext: Vec<FullText>,
     /// Its TABLE_MAP event.
     #[serde(skip)]
     pub map: Memo,
@@ -809,6 +814,13 @@ impl Table {
             .iter()
             .chain(&self.indexes)
             .find(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The FULLTEXT index with this name, in any case.
+    #[must_use]
+    pub fn fulltext_named(&self, name: &str) -> Option<&FullText> {
+        let mut texts = self.fulltext.iter();
+        texts.find(|text| text.index.name.eq_ignore_ascii_case(name))
     }
 
     /// Its primary key, if it has one, and its other indexes.

@@ -763,6 +763,7 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         options: String::new(),
         created: 0,
     }

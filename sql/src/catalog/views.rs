@@ -57,6 +57,7 @@ fn as_table(view: &View, selected: &[SelectedColumn], session: &Statement<'_>) -
         created: view.created,
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         map: Default::default(),
     }
 }

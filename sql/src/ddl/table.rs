@@ -96,6 +96,7 @@ pub(super) fn define(
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         options: String::new(),
         created: created(ctx),
     };

@@ -256,6 +256,7 @@ impl Mapped {
             map: Default::default(),
             foreign_keys: Vec::new(),
             checks: Vec::new(),
+            fulltext: Vec::new(),
             created: 0,
             options: String::new(),
         };

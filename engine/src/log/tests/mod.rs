@@ -69,6 +69,7 @@ fn table(id: u32) -> Table {
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         options: String::new(),
         created: 0,
     }

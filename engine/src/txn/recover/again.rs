@@ -154,7 +154,7 @@ fn indexes(site: &Offline<'_>, old: &Table, new: &Table) -> Result<(), TxnError>
     if fresh.is_empty() {
         return Ok(());
     }
-    let mut trees = fresh.iter().map(|index| index.tree);
+    let mut trees = fresh.trees().into_iter();
     site.change(&mut |write| Ok(trees.try_for_each(|tree| write.drop_tree(tree))?))?;
     let snapshot = site.base.snapshot()?;
     build::fill_indexes(&mut Rows::of(old, &snapshot, site)?, new, &fresh)

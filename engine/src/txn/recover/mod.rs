@@ -535,14 +535,14 @@ impl Recovery<'_> {
     }
     /// Moves the delta into the Base.
     fn merge(&mut self) -> Result<(), TxnError> {
+        let texts = self.dictionary.text_trees();
+        let before = self.base.snapshot()?;
         let write = self.base.write()?;
         let wanted: HashSet<TreeId> = self.dictionary.trees().collect();
-        merge(
-            &self.delta,
-            &write,
-            |tree| wanted.contains(&tree),
-            &AtomicU64::new(0),
-        )?;
+        let wanted = |tree| wanted.contains(&tree);
+        let progress = AtomicU64::new(0);
+        merge(&self.delta, &write, wanted, (&texts, &before), &progress)?;
+        drop(before);
         for state in self.dictionary.states() {
             state.rows_merged(self.delta.generation);
         }

@@ -196,6 +196,9 @@ impl Replaying {
                 entry.put(&mut *put);
             }
         }
+        for text in change.texts(&self.table)? {
+            text.put(&mut *put);
+        }
         self.rows += match change {
             RowChange::Insert(_) => 1,
             RowChange::Update(..) => 0,

@@ -11,6 +11,7 @@ mod order;
 mod prepared;
 mod row_change;
 mod schema;
+mod search;
 mod statistics;
 
 use super::*;
@@ -112,6 +113,7 @@ pub(super) fn table(engine: &Engine, name: &str, primary: bool) -> Table {
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         created: 0,
         options: String::new(),
     }

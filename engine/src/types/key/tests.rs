@@ -28,6 +28,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
+        fulltext: Vec::new(),
         options: String::new(),
         created: 0,
     }
