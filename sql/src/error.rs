@@ -472,6 +472,13 @@ errors! {
     3754 functional_of_auto_increment(index) "Functional index '{index}' cannot refer to an auto-increment column.";
     3755 functional_column_drop(column) "Cannot drop column '{column}' because it is used by a functional index. In order to drop the column, you must remove the functional index.";
     3756 functional_primary_key() "The primary key cannot be a functional index";
+    1128 function_not_defined(name) "Function '{name}' is not defined";
+    1064 search_syntax(what) "syntax error, unexpected {what}";
+    1191 no_fulltext_index() "Can't find FULLTEXT index matching the column list";
+    1214 table_without_fulltext() "The used table type doesn't support FULLTEXT indexes";
+    1283 not_for_fulltext(column) "Column '{column}' cannot be part of FULLTEXT index";
+    1796 fulltext_on_temporary() "Cannot create FULLTEXT index on temporary InnoDB table";
+    3759 functional_fulltext() "Fulltext functional index is not supported.";
     3757 functional_on_text() "Cannot create a functional index on an expression that returns a BLOB or TEXT. Please consider using CAST.";
     3758 functional_with_function(index) "Expression of functional index '{index}' contains a disallowed function.";
     3761 functional_not_indexable(expression) "The used storage engine cannot index the expression '{expression}'.";

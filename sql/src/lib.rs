@@ -33,6 +33,7 @@ mod replication;
 pub mod rights;
 mod room;
 mod row_expr;
+mod search;
 mod selected;
 pub mod session;
 mod show;

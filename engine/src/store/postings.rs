@@ -406,6 +406,17 @@ impl Numbering {
         let number = self.numbers.get(&*block)?;
         Some(u64::from(*number) << 16 | u64::from(place))
     }
+    /// The place of each block in the order of keys.
+    #[must_use]
+    pub fn order(&self) -> Vec<u32> {
+        let mut sorted: Vec<usize> = (0..self.blocks.len()).collect();
+        sorted.sort_by_key(|block| &self.blocks[*block]);
+        let mut places = vec![0; sorted.len()];
+        for (place, block) in (0..).zip(sorted) {
+            places[block] = place;
+        }
+        places
+    }
     /// The key of the row with this number.
     #[must_use]
     pub fn key(&self, number: u64) -> Option<Vec<u8>> {

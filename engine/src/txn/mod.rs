@@ -80,7 +80,7 @@ mod waiting;
 mod write;
 mod writes;
 
-pub use crate::store::{Batch, KeyRange};
+pub use crate::store::{Batch, KeyRange, Numbering, Postings, Term};
 pub use auto_increment::{Numbers, Spacing};
 pub use build::RowConversion;
 pub use check::TableReport;

@@ -21,6 +21,30 @@ pub struct Found {
     pub postings: Vec<Postings>,
 }
 
+impl Found {
+    /// What a single row has, whose words these are, packed.
+    pub fn of_row(
+        terms: &[Term],
+        row_key: &[u8],
+        words: &[u8],
+        counts: bool,
+    ) -> Result<Found, TxnError> {
+        let mut found = Found {
+            postings: terms.iter().map(|_| Postings::default()).collect(),
+            ..Found::default()
+        };
+        let row = (row_key, Some(words));
+        change_row(
+            &mut found.postings,
+            terms,
+            &mut found.numbering,
+            row,
+            counts,
+        )?;
+        Ok(found)
+    }
+}
+
 impl Txn {
     /// The rows that have the words of these terms. `counts`: how often they have them is wanted, too.
     pub fn find_words(

@@ -228,7 +228,8 @@ fn column_key(table: &Table, position: usize) -> &'static str {
         return "PRI";
     }
     let first = |index: &&Index| index.parts.first().is_some_and(is);
-    let mut leading = table.indexes.iter().filter(first).peekable();
+    let texts = table.fulltext.iter().map(|text| &text.index);
+    let mut leading = table.indexes.iter().chain(texts).filter(first).peekable();
     if leading.peek().is_none() {
         return "";
     }
@@ -438,9 +439,11 @@ pub(crate) fn column_row(session: &State, table: &Table, position: usize) -> Opt
     ])
 }
 
-/// All keys of a table: the primary key, unique keys, the others.
+/// All keys of a table: the primary key, unique keys, the others, FULLTEXT ones.
 fn keys(table: &Table) -> impl Iterator<Item = &Index> {
-    table.primary.iter().chain(&table.indexes)
+    table
+        .keys()
+        .chain(table.fulltext.iter().map(|text| &text.index))
 }
 
 /// Each part of each key, with its position from 1.
@@ -470,7 +473,11 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
     let engine = &session.instance.engine;
     let rows = engine.row_estimate(table);
     let row = |(index, position, part, column): (&Index, u64, IndexPart, &Column)| {
-        let known = engine.known_statistics(table, index);
+        let is_text = table
+            .fulltext
+            .iter()
+            .any(|text| text.index.tree == index.tree);
+        let known = engine.known_statistics(table, index).filter(|_| !is_text);
         let parts = usize::try_from(position).unwrap_or(usize::MAX);
         let distinct = known.and_then(|known| known.distinct.get(parts - 1).copied());
         // Nobody has asked for it yet: as many as there are rows.
@@ -487,13 +494,17 @@ pub(crate) fn statistics_rows(session: &State, table: &Table) -> Rows {
                 true => Value::Null,
                 false => text(&column.name),
             },
-            text(if part.desc { "D" } else { "A" }),
+            match (is_text, part.desc) {
+                (true, _) => Value::Null,
+                (false, false) => text("A"),
+                (false, true) => text("D"),
+            },
             Value::Int(i64::try_from(distinct).unwrap_or(i64::MAX)),
             part.prefix
                 .map_or(Value::Null, |prefix| Value::Int(prefix.into())),
             Value::Null,
             text(if column.nullable { "YES" } else { "" }),
-            text("BTREE"),
+            text(if is_text { "FULLTEXT" } else { "BTREE" }),
             text(""),
             text(&index.comment),
             yes_no(index.visible),

@@ -9,7 +9,7 @@ use super::{
     column::{self, Draft, check_length, is_proper},
     default,
     foreign_key::{self, NewKeys},
-    functional, generated, key, row_format, storage_engine,
+    fulltext, functional, generated, key, row_format, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
     way::{Asked, Change},
@@ -101,8 +101,7 @@ pub(super) fn alter(
     let rebuild = forced || checked || restart || !same_rows(old, &new, &sources, primary);
     let functional = functional::copies(old, &new.columns, &defined, &sources);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
-        let origin = origins.get(position).copied().flatten()?;
-        let origin = old.indexes.get(origin)?;
+        let origin = origins.get(position)?.as_ref()?;
         same_parts(origin, index, &sources).then_some(origin.tree)
     };
     if rebuild {
@@ -110,7 +109,7 @@ pub(super) fn alter(
         new.rows = ctx.engine.new_id();
     }
     let rows = new.rows;
-    (new.primary, new.indexes) = table::with_trees(defined, rows, |position, index| {
+    let trees = table::with_trees(defined, rows, |position, index| {
         let kept = if rebuild {
             None
         } else {
@@ -118,6 +117,21 @@ pub(super) fn alter(
         };
         kept.unwrap_or_else(|| ctx.engine.new_id())
     });
+    (new.primary, new.indexes) = (trees.primary, trees.indexes);
+    new.fulltext.clear();
+    for (position, index) in trees.texts {
+        let origin = origins.get(position).and_then(Option::as_ref);
+        let origin = origin.and_then(|origin| old.fulltext_named(&origin.name));
+        let parser = keys.get(position).and_then(|key| key.parser.as_deref());
+        new.fulltext.push(match origin {
+            // It takes texts apart as it did.
+            Some(origin) => fulltext::kept(origin, index),
+            None => fulltext::define(index, parser, ctx)?,
+        });
+    }
+    if new.is_temporary() && !new.fulltext.is_empty() {
+        return Err(SqlError::fulltext_on_temporary());
+    }
     let related = foreign_keys(old, &mut new, actions, &sources, dictionary, ctx)?;
     check::check_foreign_keys(&new, ctx.session)?;
     generated::check_base_columns(&new, ctx.session)?;
@@ -349,8 +363,8 @@ fn set_default(
 /// The keys of the new table.
 struct Keys {
     keys: Vec<KeySyntax>,
-    /// For each the position of the index it was.
-    origins: Vec<Option<usize>>,
+    /// For each the index it was.
+    origins: Vec<Option<Index>>,
     /// How many of them, the first, were there before.
     known: usize,
 }
@@ -358,7 +372,7 @@ struct Keys {
 fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlError> {
     for action in actions {
         match action {
-            Action::DropKey(name) if old.index_named(name).is_none() => {
+            Action::DropKey(name) if !has_key(old, name) => {
                 return Err(SqlError::cannot_drop(name));
             }
             Action::DropConstraint(name) => {
@@ -371,9 +385,7 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
                     _ => return Err(SqlError::several_constraints(name)),
                 }
             }
-            Action::RenameKey(name, _) | Action::SetVisible(name, _)
-                if old.index_named(name).is_none() =>
-            {
+            Action::RenameKey(name, _) | Action::SetVisible(name, _) if !has_key(old, name) => {
                 return Err(SqlError::unknown_key(name, &old.name));
             }
             Action::RenameKey(name, new)
@@ -389,12 +401,16 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
     }
     let mut keys = Vec::new();
     let mut origins = Vec::new();
-    let before = old.primary.iter().map(|index| (index, None));
-    let indexes = old.indexes.iter().enumerate();
-    for (index, origin) in before.chain(indexes.map(|(position, index)| (index, Some(position)))) {
-        if let Some(key) = kept_key(index, old, actions, columns) {
+    let before = old
+        .keys()
+        .map(|index| (index, key::syntax_of(index, &old.columns)));
+    let texts = old.fulltext.iter();
+    let texts = texts.map(|text| (&text.index, key::syntax_of_text(text, &old.columns)));
+    for (index, syntax) in before.chain(texts) {
+        if let Some(key) = kept_key((index, syntax), actions, columns) {
             keys.push(key);
-            origins.push(origin);
+            let is_primary = old.primary.as_ref() == Some(index);
+            origins.push((!is_primary).then(|| index.clone()));
         }
     }
     for action in actions {
@@ -425,15 +441,18 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
     })
 }
 
+/// Whether it has a key of this name, of whichever kind.
+fn has_key(table: &Table, name: &str) -> bool {
+    table.index_named(name).is_some() || table.fulltext_named(name).is_some()
+}
+
 /// An index of before as the actions leave it; `None` if nothing is left of it.
 fn kept_key(
-    index: &Index,
-    old: &Table,
+    (index, mut key): (&Index, KeySyntax),
     actions: &[Action],
     columns: &[Draft],
 ) -> Option<KeySyntax> {
     let is_it = |name: &str| index.name.eq_ignore_ascii_case(name);
-    let mut key = key::syntax_of(index, &old.columns);
     for action in actions {
         match action {
             Action::DropKey(name) | Action::DropConstraint(name) if is_it(name) => return None,

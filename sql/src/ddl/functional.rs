@@ -65,8 +65,10 @@ fn name(at: usize, keys: &mut [KeySyntax]) -> Result<(), SqlError> {
     let Some(key) = keys.get(at).filter(|key| has_expression(key)) else {
         return Ok(());
     };
-    if key.kind == KeyKind::Primary {
-        return Err(SqlError::functional_primary_key());
+    match key.kind {
+        KeyKind::Primary => return Err(SqlError::functional_primary_key()),
+        KeyKind::FullText => return Err(SqlError::functional_fulltext()),
+        KeyKind::Unique | KeyKind::Plain => {}
     }
     if key.name.is_some() {
         return Ok(());

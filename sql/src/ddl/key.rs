@@ -2,13 +2,14 @@
 
 use super::{
     column::{self, COMMENT_MAX, Draft, check_length, is_proper, sizes},
+    fulltext,
     syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
 };
 use crate::{
     error::SqlError,
     warnings::{Level, Warnings},
 };
-use cohort_engine::types::{Column, ColumnType, Index, schema::IndexPart};
+use cohort_engine::types::{Column, ColumnType, FullText, Index, schema::IndexPart};
 
 /// The most bytes of a key, and of each part.
 pub(super) const KEY_BYTES_MAX: u64 = 3072;
@@ -23,13 +24,15 @@ pub(super) struct Defined {
     pub index: Index,
     /// The position of its syntax.
     pub syntax: usize,
+    /// It is a FULLTEXT index.
+    pub fulltext: bool,
 }
 
 /// What InnoDB calls the order of the rows of a table without a primary key.
 pub(super) const INNODB_KEY: &str = "GEN_CLUST_INDEX";
 
 /// The indexes of a table: the primary key first, then unique ones without NULL, other unique
-/// ones, the rest; of unique ones, those of whole columns first. Columns of the primary key become
+/// ones, the rest, FULLTEXT ones; of unique ones, those of whole columns first. Columns of the primary key become
 /// NOT NULL. The first `known` keys are ones that the table has already. A part of more than `part_max`
 /// bytes is too long; without `strict` it is cut where the key is not unique.
 pub(super) fn define(
@@ -50,11 +53,13 @@ pub(super) fn define(
             warnings.note(SqlError::hash_not_supported());
         }
         if position >= known {
-            warn_duplicate(&index, &defined, table, warnings);
+            let fulltext = key.kind == KeyKind::FullText;
+            warn_duplicate(&index, fulltext, &defined, table, warnings);
         }
         defined.push(Defined {
             index,
             syntax: position,
+            fulltext: key.kind == KeyKind::FullText,
         });
     }
     if defined
@@ -77,6 +82,8 @@ pub(super) fn define(
         let parts = &key.index.parts;
         let kind = if key.index.name == "PRIMARY" {
             0
+        } else if key.fulltext {
+            4
         } else if !key.index.unique {
             3
         } else if parts.iter().any(nullable) {
@@ -103,6 +110,7 @@ fn index(
     let name = name(key, columns, before)?;
     let mut parts: Vec<IndexPart> = Vec::with_capacity(key.parts.len());
     let mut bytes = 0;
+    let mut first = None;
     for part in &key.parts {
         let found = |draft: &Draft| draft.column.name.eq_ignore_ascii_case(&part.column);
         let Some(position) = columns.iter().position(found) else {
@@ -114,6 +122,15 @@ fn index(
         let position = u16::try_from(position).unwrap_or(u16::MAX);
         if parts.iter().any(|other| other.column == position) {
             return Err(SqlError::duplicate_column(&draft.column.name));
+        }
+        if key.kind == KeyKind::FullText {
+            fulltext::check_part(
+                part,
+                &draft.column,
+                first.get_or_insert(draft.column.collation),
+            )?;
+            parts.push(fulltext::part(position));
+            continue;
         }
         let at = (position, &draft.column);
         let (part, length) = index_part(part, at, part_max, cut.as_deref_mut())?;
@@ -129,7 +146,7 @@ fn index(
     Ok(Index {
         tree: 0,
         name,
-        unique: key.kind != KeyKind::Plain,
+        unique: matches!(key.kind, KeyKind::Primary | KeyKind::Unique),
         parts,
         // Checked by `define`.
         comment: String::new(),
@@ -259,12 +276,15 @@ fn make_not_null(draft: &mut Draft) -> Result<(), SqlError> {
 /// 1831 for a key that is as another one.
 fn warn_duplicate(
     index: &Index,
+    fulltext: bool,
     before: &[Defined],
     (database, table): (&str, &str),
     warnings: &mut Warnings,
 ) {
-    let same =
-        |other: &&Defined| other.index.unique == index.unique && other.index.parts == index.parts;
+    let same = |other: &&Defined| {
+        let is_alike = (other.index.unique, other.fulltext) == (index.unique, fulltext);
+        is_alike && other.index.parts == index.parts
+    };
     let mut named = before.iter().filter(|other| other.index.name != "PRIMARY");
     if index.name != "PRIMARY" && named.any(|other| same(&other)) {
         warnings.warn(SqlError::duplicate_index(&index.name, database, table));
@@ -294,6 +314,16 @@ pub(super) fn syntax_of(index: &Index, columns: &[Column]) -> KeySyntax {
         comment: index.comment.clone(),
         visible: index.visible,
         using: index.using_btree.then_some(IndexType::Btree),
+        parser: None,
         generated: index.generated,
+    }
+}
+
+/// The same of a FULLTEXT index.
+pub(super) fn syntax_of_text(text: &FullText, columns: &[Column]) -> KeySyntax {
+    KeySyntax {
+        kind: KeyKind::FullText,
+        parser: fulltext::parser_name(text.parser).map(str::to_string),
+        ..syntax_of(&text.index, columns)
     }
 }

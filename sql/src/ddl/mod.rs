@@ -28,6 +28,7 @@ mod database;
 mod default;
 mod duplicate;
 mod foreign_key;
+mod fulltext;
 mod functional;
 mod generated;
 mod key;
@@ -44,6 +45,7 @@ mod temporary;
 mod view;
 mod way;
 
+pub use fulltext::Settings as FullTextSettings;
 pub use parse::parse;
 pub use show::{logged_creation, show_create_database, show_create_table};
 pub use syntax::{Action, CreateQuery, CreateTable, CreateView, Duplicates, Statement, ViewIntent};
@@ -94,6 +96,8 @@ pub struct DdlContext<'a> {
     pub lock_wait_ms: u64,
     /// What the session holds by LOCK TABLES.
     pub locks: Option<&'a TableLocks>,
+    /// How new FULLTEXT indexes take texts apart.
+    pub fulltext: FullTextSettings,
     /// Where warnings go.
     pub warnings: &'a mut Warnings,
 }

@@ -1,5 +1,6 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE, in MySQL 9.7's words.
 
+use super::fulltext::parser_name;
 use crate::{
     catalog::is_virtual,
     defaults::moment,
@@ -7,7 +8,7 @@ use crate::{
     foreign_key_text::clause_in,
 };
 use cohort_engine::types::{
-    Charset, Check, Column, ColumnType, Index, Table,
+    Charset, Check, Column, ColumnType, FullText, Index, Table,
     schema::{Database, DefaultValue, Visibility},
 };
 use std::fmt::Write;
@@ -73,6 +74,7 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode, zone: TimeZone
     let checks = table.checks_by_name().into_iter();
     let lines: Vec<String> = columns
         .chain(keys.map(|key| index(key, table, style)))
+        .chain(table.fulltext.iter().map(|key| fulltext(key, table, style)))
         .chain(foreign_keys.map(|key| clause_in(key, table, |name| style.name(name))))
         .chain(checks.map(|constraint| check(constraint, style)))
         .collect();
@@ -252,6 +254,15 @@ fn index(index: &Index, table: &Table, style: Style) -> String {
         text.push_str(" /*!80000 INVISIBLE */");
     }
     text
+}
+
+fn fulltext(text: &FullText, table: &Table, style: Style) -> String {
+    let shown = index(&text.index, table, style);
+    let parser = match parser_name(text.parser) {
+        Some(name) => format!(" /*!50100 WITH PARSER {} */ ", style.name(name)),
+        None => String::new(),
+    };
+    format!("FULLTEXT {shown}{parser}")
 }
 
 fn check(check: &Check, style: Style) -> String {

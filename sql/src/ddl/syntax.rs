@@ -343,6 +343,8 @@ pub enum KeyKind {
     Unique,
     /// KEY or INDEX.
     Plain,
+    /// FULLTEXT.
+    FullText,
 }
 
 /// A key as it is written.
@@ -360,6 +362,8 @@ pub struct KeySyntax {
     pub visible: bool,
     /// USING.
     pub using: Option<IndexType>,
+    /// WITH PARSER.
+    pub parser: Option<String>,
     /// It is not written: a foreign key needs it.
     pub generated: bool,
 }

@@ -5,7 +5,7 @@ use super::{
     column::{self, Draft, sizes},
     default,
     foreign_key::{self, NewKeys},
-    functional, generated,
+    fulltext, functional, generated,
     key::{self, Defined},
     row_format, selected, storage_engine,
     syntax::{CreateTable, TableOptions},
@@ -76,19 +76,28 @@ pub(super) fn define(
     functional::define(&mut keys, 0, &mut drafts, ctx)?;
     generated::check_primary(&keys, &drafts)?;
     let limits = (ctx.is_strict(), row_format::part_max(&create.options));
-    let keys = key::define(&keys, 0, &mut drafts, table, limits, ctx.warnings)?;
+    let syntaxes = keys;
+    let keys = key::define(&syntaxes, 0, &mut drafts, table, limits, ctx.warnings)?;
     selected::without_defaults(&mut drafts, &keys, selected);
     check(&drafts, &keys)?;
     let rows = ctx.engine.new_id();
-    let (primary, indexes) = with_trees(keys, rows, |_, _| ctx.engine.new_id());
+    let trees = with_trees(keys, rows, |_, _| ctx.engine.new_id());
+    let texts = trees.texts.into_iter().map(|(position, index)| {
+        let parser = syntaxes.get(position).and_then(|key| key.parser.as_deref());
+        fulltext::define(index, parser, ctx)
+    });
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    if create.temporary && !texts.is_empty() {
+        return Err(SqlError::fulltext_on_temporary());
+    }
     let mut table = Table {
         id: ctx.engine.new_id(),
         database: database.name.clone(),
         name: name.clone(),
         columns: drafts.into_iter().map(|draft| draft.column).collect(),
         rows,
-        primary,
-        indexes,
+        primary: trees.primary,
+        indexes: trees.indexes,
         since: 0,
         collation,
         comment: comment.unwrap_or_default(),
@@ -96,7 +105,7 @@ pub(super) fn define(
         map: Default::default(),
         foreign_keys: Vec::new(),
         checks: Vec::new(),
-        fulltext: Vec::new(),
+        fulltext: texts,
         options: String::new(),
         created: created(ctx),
     };
@@ -121,24 +130,39 @@ pub(super) fn created(ctx: &DdlContext) -> u64 {
     u64::try_from(ctx.session.now_micros / 1_000_000).unwrap_or(0)
 }
 
+/// The keys of a table with their trees.
+pub(super) struct Trees {
+    pub primary: Option<Index>,
+    pub indexes: Vec<Index>,
+    /// FULLTEXT ones, and the positions of their syntax.
+    pub texts: Vec<(usize, Index)>,
+}
+
 /// Splits the keys into primary key and others and gives each its tree.
 pub(super) fn with_trees(
     keys: Vec<Defined>,
     rows: TreeId,
     mut tree: impl FnMut(usize, &Index) -> TreeId,
-) -> (Option<Index>, Vec<Index>) {
-    let mut primary = None;
-    let mut indexes = Vec::with_capacity(keys.len());
-    for Defined { mut index, syntax } in keys {
+) -> Trees {
+    let mut trees = Trees {
+        primary: None,
+        indexes: Vec::with_capacity(keys.len()),
+        texts: Vec::new(),
+    };
+    for key in keys {
+        let (mut index, syntax) = (key.index, key.syntax);
         if index.name == "PRIMARY" {
             index.tree = rows;
-            primary = Some(index);
-        } else {
-            index.tree = tree(syntax, &index);
-            indexes.push(index);
+            trees.primary = Some(index);
+            continue;
+        }
+        index.tree = tree(syntax, &index);
+        match key.fulltext {
+            true => trees.texts.push((syntax, index)),
+            false => trees.indexes.push(index),
         }
     }
-    (primary, indexes)
+    trees
 }
 
 /// What must hold of a table's columns among themselves.
@@ -238,5 +262,8 @@ pub(super) fn renumber(table: &mut Table, mut new_id: impl FnMut() -> u32) {
     }
     for index in &mut table.indexes {
         index.tree = new_id();
+    }
+    for text in &mut table.fulltext {
+        text.index.tree = new_id();
     }
 }

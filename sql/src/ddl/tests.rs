@@ -61,6 +61,7 @@ impl Bench {
             parents_unique: true,
             lock_wait_ms: 1000,
             locks: None,
+            fulltext: Default::default(),
             warnings: &mut self.warnings,
         };
         execute(&statement, sql, &mut ctx)

@@ -149,6 +149,19 @@ impl<'b> Groups<'b> {
         Ok(())
     }
 
+    /// Adds so many rows to the only group, of which all that is wanted is how many they are.
+    pub fn count_rows(&mut self, run: &BlockRun<'b>, rows: u64) -> Result<(), Stop> {
+        let Some(grouping) = self.grouping().filter(|_| rows > 0) else {
+            return Ok(());
+        };
+        self.begin(grouping, run)?;
+        self.by_key.insert(Vec::new(), self.groups.len() - 1);
+        for state in self.groups.iter_mut().flat_map(|group| &mut group.states) {
+            state.count += rows;
+        }
+        Ok(())
+    }
+
     /// Adds the row of the block to its group.
     pub fn add(&mut self, run: &mut BlockRun<'b>, context: &mut ExecContext) -> Flowing {
         let Some(grouping) = self.grouping() else {

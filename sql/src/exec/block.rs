@@ -106,7 +106,7 @@ fn count_ways(block: &Block, sorting: bool, context: &mut ExecContext) {
         let Input::Table(_, access) = &source.input else {
             continue;
         };
-        let whole = access.alternatives.is_empty();
+        let whole = access.is_whole();
         handler.unindexed += u64::from(whole && access.index.is_none());
         match (at, whole) {
             (0, true) => handler.select_scan += 1,
@@ -290,7 +290,13 @@ impl<'b> BlockRun<'b> {
             context.count_made(Made::Groups, grouping);
         }
         let mut groups = Groups::new(block);
-        if possible && block.ends.is_empty() {
+        let counted = match (possible, block.counted) {
+            (true, Some(number)) => self.count_found(number, context)?,
+            _ => None,
+        };
+        if let Some(count) = counted {
+            groups.count_rows(self, count)?;
+        } else if possible && block.ends.is_empty() {
             self.each_row(context, &mut |run, context| groups.add(run, context))?;
         } else if possible {
             self.add_ends(&mut groups, context)?;

@@ -27,6 +27,7 @@ mod patience;
 mod returning;
 mod rollup;
 mod scan;
+mod search;
 mod set_operation;
 mod sort;
 mod subquery;
@@ -44,6 +45,7 @@ pub(crate) use insert::{cut_to, duplicate_error, zero};
 pub use measure::Measures;
 pub use patience::Patience;
 use returning::Returning;
+pub use search::Searches;
 
 use crate::{
     error::SqlError,
@@ -158,6 +160,8 @@ pub struct ExecContext<'a> {
     pub rows_counted: Option<u64>,
     /// When to look next whether it must stop.
     pub patience: Patience,
+    /// What MATCH has found.
+    pub searches: Searches,
     /// EXPLAIN ANALYZE: what was measured so far.
     pub measures: Option<Box<Measures>>,
 }
@@ -295,6 +299,7 @@ impl<'a> ExecContext<'a> {
             tables: self.tables.clone(),
             rows_counted: None,
             patience: self.patience,
+            searches: self.searches.clone(),
             measures: None,
         }
     }

@@ -8,11 +8,13 @@ use super::{
     json_table,
     key::{self, Ranges},
     memory::Memory,
+    search,
 };
 use crate::{
     error::SqlError,
     expr::{Expr, eval, hash_key, infer},
     plan::{Access, Input, Source, index_of},
+    search::Answer,
     statements::Used,
 };
 use cohort_engine::{
@@ -290,7 +292,7 @@ fn hash_of<'e>(
     Ok(true)
 }
 
-fn read_mode(source: &Source, context: &ExecContext) -> Read {
+pub(super) fn read_mode(source: &Source, context: &ExecContext) -> Read {
     match source.lock {
         Some((mode, conflict)) => Read::Locking(mode, conflict),
         None => context.plain_read,
@@ -321,6 +323,8 @@ struct Reader<'b> {
     read: Read,
     /// If this is another one, the rows are read twice: see `ExecContext::rereads`.
     scan: Read,
+    /// What MATCH finds in the table.
+    answers: Vec<Rc<Answer>>,
     /// The keys of the rows that were handed on, where several entries lead to a row.
     seen: Option<Seen>,
 }
@@ -362,6 +366,7 @@ impl<'b> Reader<'b> {
             at,
             read: read_mode(source, context),
             scan: scan_mode(source, by_index, context),
+            answers: Vec::new(),
             seen: None,
         }
     }
@@ -372,6 +377,10 @@ impl<'b> Reader<'b> {
         context: &mut ExecContext,
         pass: &mut Passed<'_, 'b>,
     ) -> Flowing {
+        self.answers = search::answers(self.source, self.table, context)?;
+        if let Some(number) = self.access.search {
+            return self.found(run, context, number, pass);
+        }
         let before = run.sources.get_mut(self.at).and_then(|s| s.ranges.take());
         let ranges = match (before, self.index) {
             (Some(ranges), _) => ranges,
@@ -419,6 +428,69 @@ impl<'b> Reader<'b> {
                 Ok(Flow::Continue)
             }
         }
+    }
+
+    /// The rows that a search finds, the best first.
+    fn found(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        number: usize,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        let answer = self.answers.get(number).map(Rc::clone);
+        let answer = answer.ok_or_else(|| broken("a path is by a search of its table"))?;
+        context.handler.read_key += 1;
+        let mut rows = 0;
+        let mut flow = Some(Flow::Continue);
+        for number in answer.best_first() {
+            context.tick()?;
+            context.handler.read_next += 1;
+            context.handler.examined += 1;
+            rows += 1;
+            let key = answer.key(number);
+            let key = key.ok_or_else(|| broken("a row that is found has a key"))?;
+            if !search::may_be(self.source, &self.answers, &key) {
+                continue;
+            }
+            flow = if self.access.covering && self.read == Read::Plain {
+                if let Some(primary) = &self.table.primary {
+                    self.decode_parts(run, primary, &key)?;
+                }
+                self.put_ranks(run, &key, false)?;
+                pass(run, context)?
+            } else {
+                self.look_up(run, context, &key, pass)?
+            };
+            if flow == Some(Flow::Stop) {
+                break;
+            }
+        }
+        if rows > 0 {
+            context
+                .io
+                .count(self.used(), |counts| counts.fetched += rows);
+        }
+        Ok(flow
+            .filter(|flow| *flow == Flow::Stop)
+            .unwrap_or(Flow::Continue))
+    }
+
+    /// Fills the ranks of a row. One that is locked is in the source's state.
+    fn put_ranks(&self, run: &mut BlockRun<'b>, key: &[u8], locked: bool) -> Result<(), Stop> {
+        if self.answers.is_empty() {
+            return Ok(());
+        }
+        let image = match locked {
+            true => Some(self.take_image(run)),
+            false => None,
+        };
+        let source = (self.source, &**self.table);
+        let put = run.put_ranks(source, &self.answers, key, image.as_deref());
+        if let Some(image) = image {
+            self.keep_image(run, image);
+        }
+        put
     }
 
     /// One row by its primary key.
@@ -486,6 +558,7 @@ impl<'b> Reader<'b> {
                 state.key.extend_from_slice(key);
             }
         }
+        self.put_ranks(run, key, locking)?;
         let flow = pass(run, context)?;
         if flow.is_none() && locking && context.unlock {
             context.txn.unlock_row(self.table.rows, key);
@@ -617,9 +690,11 @@ impl<'b> Reader<'b> {
     ) -> Result<Option<Flow>, Stop> {
         let index = match self.index {
             Some(index) if self.by_index => index,
+            _ if !search::may_be(self.source, &self.answers, key) => return Ok(None),
             _ if self.read == Read::Plain => {
                 let slots = self.slots(run);
                 row::decode_some(self.table, value, &self.source.wanted, slots)?;
+                self.put_ranks(run, key, false)?;
                 return pass(run, context);
             }
             _ if self.scan != self.read => return self.again(run, context, key, value, pass),
@@ -632,6 +707,10 @@ impl<'b> Reader<'b> {
         };
         let start = keys::parts_length(self.table, index, index.parts.len(), key)?;
         let row_key = key.get(start..).unwrap_or_default();
+        // A row that must be found and is not need not be looked up.
+        if !search::may_be(self.source, &self.answers, row_key) {
+            return Ok(None);
+        }
         if let Some(seen) = &mut self.seen
             && seen.again(row_key)?
         {
@@ -643,6 +722,7 @@ impl<'b> Reader<'b> {
         }
         if self.access.covering && self.read == Read::Plain {
             self.decode_entry(run, index, key, row_key)?;
+            self.put_ranks(run, row_key, false)?;
             return pass(run, context);
         }
         self.look_up(run, context, row_key, pass)
@@ -691,28 +771,30 @@ impl<'b> Reader<'b> {
         key: &[u8],
         row_key: &[u8],
     ) -> Result<(), Stop> {
-        let mut decode = |index: &Index, mut rest: &[u8]| -> Result<(), Stop> {
-            for part in &index.parts {
-                let damaged = || SqlError::internal("a damaged index entry");
-                let column = self.table.columns.get(usize::from(part.column));
-                let column = column.ok_or_else(damaged)?;
-                if self.source.wanted.contains(&part.column)
-                    && let Some(value) = keys::decode_part(column, *part, rest)
-                    && let Some(slot) = run
-                        .row
-                        .get_mut(self.source.first_slot + usize::from(part.column))
-                {
-                    *slot = value;
-                }
-                let length = keys::part_length(column, *part, rest).ok_or_else(damaged)?;
-                rest = rest.get(length..).unwrap_or_default();
-            }
-            Ok(())
-        };
-        decode(index, key)?;
+        self.decode_parts(run, index, key)?;
         match &self.table.primary {
-            Some(primary) => decode(primary, row_key),
+            Some(primary) => self.decode_parts(run, primary, row_key),
             None => Ok(()),
         }
+    }
+
+    /// Fills the slots of the columns that are parts of a key.
+    fn decode_parts(&self, run: &mut BlockRun, index: &Index, mut rest: &[u8]) -> Result<(), Stop> {
+        for part in &index.parts {
+            let damaged = || SqlError::internal("a damaged index entry");
+            let column = self.table.columns.get(usize::from(part.column));
+            let column = column.ok_or_else(damaged)?;
+            if self.source.wanted.contains(&part.column)
+                && let Some(value) = keys::decode_part(column, *part, rest)
+                && let Some(slot) = run
+                    .row
+                    .get_mut(self.source.first_slot + usize::from(part.column))
+            {
+                *slot = value;
+            }
+            let length = keys::part_length(column, *part, rest).ok_or_else(damaged)?;
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Ok(())
     }
 }

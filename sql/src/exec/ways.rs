@@ -122,7 +122,7 @@ impl BlockRun<'_> {
             && (block.presorted || block.order.is_empty());
         let ordered = ends_early && block.presorted && at == 0;
         // The planned path has no bounds: it is not counted, and stands unless another is short.
-        let reads_all = planned.alternatives.is_empty();
+        let reads_all = planned.is_whole();
         let mut contenders = Vec::with_capacity(1 + source.ways.len());
         if !ordered && !reads_all {
             contenders.extend(Contender::new(None, table, planned, self, context)?);

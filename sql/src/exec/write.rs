@@ -101,7 +101,7 @@ pub(super) fn check_safe(block: &Block, source: usize, context: &ExecContext) ->
         return Ok(());
     }
     match block.sources.get(source).map(|source| &source.input) {
-        Some(Input::Table(_, access)) if access.alternatives.is_empty() => {
+        Some(Input::Table(_, access)) if access.is_whole() => {
             Err(SqlError::update_without_key().into())
         }
         _ => Ok(()),

@@ -1,6 +1,10 @@
 //! sqlparser's MySQL dialect with MySQL's operator precedence.
 
-use crate::{expr::JSON_VALUE, interrupt};
+use crate::{
+    expr::JSON_VALUE,
+    interrupt,
+    search::{MATCH_AGAINST, SearchMode},
+};
 use sqlparser::{
     ast::{
         BinaryOperator, CastKind, CharacterLength, DataType, Expr, Function, FunctionArg,
@@ -109,6 +113,9 @@ impl Dialect for MySql {
         }
         if call_follows(parser, "JSON_VALUE") {
             return Some(json_value(parser));
+        }
+        if is_word(parser, 0, &[Keyword::MATCH]) {
+            return Some(match_against(parser, self.prec_value(Precedence::Like)));
         }
         if call_follows(parser, "WEIGHT_STRING") {
             return Some(weight_string(parser));
@@ -352,6 +359,45 @@ fn json_value(parser: &mut Parser) -> Result<Expr, ParserError> {
     let (on_empty, on_error) = (on_empty.unwrap_or_else(null), on_error.unwrap_or_else(null));
     let args = [document, path, ty, on_empty, on_error];
     Ok(call(Ident::with_span(name.span, JSON_VALUE), args.into()))
+}
+
+/// `MATCH (columns) AGAINST (text mode)`, as a call that says all of it in its arguments: see
+/// `search::MATCH_AGAINST`.
+fn match_against(parser: &mut Parser, precedence: u8) -> Result<Expr, ParserError> {
+    let name = parser.parse_identifier()?;
+    let in_parentheses = parser.consume_token(&Token::LParen);
+    let columns = parser.parse_comma_separated(|parser| {
+        let mut path = vec![parser.parse_identifier()?];
+        while parser.consume_token(&Token::Period) {
+            path.push(parser.parse_identifier()?);
+        }
+        Ok(Expr::CompoundIdentifier(path))
+    })?;
+    if in_parentheses {
+        parser.expect_token(&Token::RParen)?;
+    }
+    parser.expect_keyword(Keyword::AGAINST)?;
+    parser.expect_token(&Token::LParen)?;
+    // IN begins the mode, it is no operator.
+    let text = parser.parse_subexpr(precedence)?;
+    use Keyword::{BOOLEAN, EXPANSION, IN, LANGUAGE, MODE, NATURAL, QUERY, WITH};
+    let mode = if parser.parse_keywords(&[IN, BOOLEAN, MODE]) {
+        SearchMode::Boolean
+    } else {
+        // The same as nothing.
+        let _ = parser.parse_keywords(&[IN, NATURAL, LANGUAGE, MODE]);
+        match parser.parse_keywords(&[WITH, QUERY, EXPANSION]) {
+            true => SearchMode::Expanded,
+            false => SearchMode::Natural,
+        }
+    };
+    parser.expect_token(&Token::RParen)?;
+    let mode = Value::SingleQuotedString(mode.words().to_owned()).with_empty_span();
+    let args = [Expr::Value(mode), text].into_iter().chain(columns);
+    Ok(call(
+        Ident::with_span(name.span, MATCH_AGAINST),
+        args.collect(),
+    ))
 }
 
 /// A call with nothing but arguments.

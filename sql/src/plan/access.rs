@@ -42,6 +42,8 @@ pub(super) struct Request<'a> {
     pub limit: bool,
     /// Rows are locked or written: the row itself is needed.
     pub rows_needed: bool,
+    /// A search that must find the rows: its number, and the name of its index.
+    pub search: Option<(usize, &'a str)>,
     /// USE, FORCE and IGNORE INDEX.
     pub hints: &'a [(bool, Vec<String>)],
 }
@@ -76,6 +78,7 @@ pub(super) fn choose(request: &Request) -> Choice {
         }
         candidates.extend(Some(choice).filter(is_whole));
     }
+    candidates.extend(searching(request));
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let mut candidates = candidates.into_iter();
     let Some(mut best) = candidates.next() else {
@@ -86,10 +89,10 @@ pub(super) fn choose(request: &Request) -> Choice {
     let is_way = |other: &Choice| {
         let in_order = hopes && other.ordered;
         let unnamed = forced && other.access.index.is_none();
-        !(in_order || unnamed || other.access.alternatives.is_empty())
+        !(in_order || unnamed || other.access.is_whole())
     };
     // With other values an index may be better than to read everything.
-    let is_large = request.rows >= ROWS_MIN && best.access.alternatives.is_empty();
+    let is_large = request.rows >= ROWS_MIN && best.access.is_whole();
     if hopes || is_large || is_open(table, &best.access) {
         let ways = candidates.filter(is_way).map(|other| other.access);
         best.ways = ways.take(WAYS_MAX).collect();
@@ -141,6 +144,46 @@ fn has_name(names: &[String], name: &str) -> bool {
 pub(super) fn may_use(hints: &[(bool, Vec<String>)], name: &str) -> bool {
     let admits = |(wanted, names): &(bool, Vec<String>)| has_name(names, name) == *wanted;
     hints.iter().all(admits)
+}
+
+/// The rows that a search finds are thought to be this share of all.
+const FOUND_SHARE: f64 = 0.01;
+
+/// The path by a search that must find the rows.
+fn searching(request: &Request) -> Option<Choice> {
+    let (search, name) = request.search?;
+    if !may_use(request.hints, name) {
+        return None;
+    }
+    let table = request.table;
+    let key = table.primary.iter().flat_map(|primary| &primary.parts);
+    let whole: Vec<u16> = key
+        .filter(|part| part.prefix.is_none())
+        .map(|part| part.column)
+        .collect();
+    let covering =
+        !request.rows_needed && request.wanted.iter().all(|column| whole.contains(column));
+    // The best comes first.
+    let rank = table.columns.len() + search;
+    let ordered = request.order.is_some_and(|order| *order == [(rank, true)]);
+    let thought = (request.rows.max(ROWS_MIN) as f64 * FOUND_SHARE).max(1.0);
+    let per_row = if covering { 1.0 } else { INDEXED };
+    let sorted = match request.order {
+        Some(_) if !ordered => thought * 0.5 * (thought + 2.0).log2(),
+        _ => 0.0,
+    };
+    Some(Choice {
+        access: Access {
+            search: Some(search),
+            covering,
+            ..Access::default()
+        },
+        estimate: (request.rows as f64 * FOUND_SHARE).max(1.0),
+        thought,
+        cost: thought * per_row + sorted,
+        ordered,
+        ways: Vec::new(),
+    })
 }
 
 /// Whether hints say which indexes to use.
@@ -198,6 +241,7 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         reverse: false,
         covering,
         point,
+        search: None,
     };
     let mut ordered = false;
     if let Some(order) = request.order
@@ -488,7 +532,7 @@ pub(super) fn comes_in_turn(table: &Table, access: &Access, columns: &[usize]) -
     let Some(index) = index_of(table, access.index) else {
         return false;
     };
-    if table.array_part(index).is_some() {
+    if access.search.is_some() || table.array_part(index).is_some() {
         return false;
     }
     let fixed = fixed(table, index, access);

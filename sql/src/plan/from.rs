@@ -582,6 +582,7 @@ impl Planner<'_> {
             Some(Arc::clone(table)),
             columns,
         )?;
+        self.names().add_ranks();
         // Virtual tables have numbers like temporary ones.
         let is_own = matches!(input, LeafInput::Stored(_)) && table.is_temporary();
         if !is_own {

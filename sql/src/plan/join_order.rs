@@ -292,16 +292,13 @@ impl Planner<'_> {
 /// serves until it has become one.
 fn reading(choice: &Choice) -> f64 {
     let access = &choice.access;
-    let row = if access.index.is_some() && !access.covering {
+    let is_entry = access.index.is_some() || access.search.is_some();
+    let row = if is_entry && !access.covering {
         access::INDEXED
     } else {
         1.0
     };
-    let lookup = if access.alternatives.is_empty() {
-        0.0
-    } else {
-        LOOKUP
-    };
+    let lookup = if access.is_whole() { 0.0 } else { LOOKUP };
     lookup + choice.thought * row
 }
 

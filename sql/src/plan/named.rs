@@ -132,8 +132,12 @@ impl NamedTable {
     }
     /// Who sees a column.
     fn visibility(&self, column: usize) -> Visibility {
-        let stored = self.table.as_ref().and_then(|t| t.columns.get(column));
-        stored.map_or(Visibility::Visible, |column| column.visibility)
+        let Some(table) = &self.table else {
+            return Visibility::Visible;
+        };
+        // Behind them are its ranks.
+        let stored = table.columns.get(column);
+        stored.map_or(Visibility::Hidden, |column| column.visibility)
     }
     /// The slots of its columns.
     pub fn slots(&self) -> Range<usize> {

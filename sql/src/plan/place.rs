@@ -6,7 +6,8 @@
 //! join is an inner one.
 
 use super::{
-    Block, Bound, Computed, Input, Planner, SizeSeen, SortKey, Source, Subquery, Usage,
+    Aggregate, AggregateFunction, Block, Bound, Computed, Input, Planner, SizeSeen, SortKey,
+    Source, Subquery, Usage,
     access::{self, Choice, Request},
     disjunction,
     figures::{Figures, computed_rows},
@@ -15,6 +16,7 @@ use super::{
     known,
     named::NamedTable,
     scope::Names,
+    search::{self, Rank, Search},
     walk, window,
 };
 use crate::{
@@ -123,6 +125,7 @@ impl Planner<'_> {
         }
         let order = self.join_order(&from, &outlook)?;
         self.sources(block, from, &outlook, &order)?;
+        block.counted = counted(block);
         let names = self.names();
         window::keep_slots(block, names);
         block.slots = names.slots;
@@ -133,6 +136,7 @@ impl Planner<'_> {
             .collect();
         block.early = early(block, &names.subqueries);
         block.subqueries = std::mem::take(&mut names.subqueries);
+        names.searches.clear();
         // What comes from outside is the same for all rows.
         let inside = |slot: &usize| !block.outer.iter().any(|(_, to)| to == slot);
         block.row_slots = outlook.wanted.into_iter().filter(inside).collect();
@@ -201,6 +205,8 @@ impl Planner<'_> {
         let rows_of = |condition: &Expr| in_rows(condition, names);
         let known = known::known(conditions, table, first, &available, &rows_of);
         let columns = wanted_columns(&outlook.wanted, first, table.columns.len());
+        let mut found = conditions.iter().filter_map(search::required);
+        let found = found.find_map(|slot| slot.checked_sub(first + table.columns.len()));
         let figure = outlook.figures.of(leaf)?;
         Some(access::choose(&Request {
             table,
@@ -213,6 +219,7 @@ impl Planner<'_> {
             limit,
             rows_needed: at.lock.is_some(),
             hints: &at.hints,
+            search: found.and_then(|rank| Some((rank, names.searched(leaf, rank)?))),
         }))
     }
 
@@ -242,15 +249,14 @@ impl Planner<'_> {
             if let (Some(choice), 1) = (&choice, order.len()) {
                 block.ends = self.ends(block, &from, leaf, conditions, outlook, choice.cost);
             }
-            let bounded = choice
-                .as_ref()
-                .is_some_and(|c| !c.access.alternatives.is_empty());
+            let bounded = choice.as_ref().is_some_and(|c| !c.access.is_whole());
             let lateral = from
                 .leaves
                 .get(leaf)
                 .is_some_and(|l| l.is_lateral(self.names()));
             let looked_up = bounded && !is_hashed;
-            let hash = if looked_up || position == 0 || from.keyed || lateral {
+            let hash = if looked_up || position == 0 || from.keyed || lateral || self.searches(leaf)
+            {
                 Vec::new()
             } else {
                 hash_keys(conditions, self.names(), leaf, all_before)
@@ -261,6 +267,7 @@ impl Planner<'_> {
         if !choices.iter().all(|(choice, _)| is_point(choice)) {
             self.note_sizes(&from);
         }
+        let read = self.slots_read(block, &from, outlook);
         let mut leaves: Vec<Option<Leaf>> = from.leaves.drain(..).map(Some).collect();
         for (&leaf, (choice, hash)) in order.iter().zip(choices) {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
@@ -268,7 +275,9 @@ impl Planner<'_> {
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
                 let lateral = taken.is_lateral(names);
                 let share = outlook.figures.left(leaf, choice.as_ref());
-                let source = source(taken, table, choice, hash, (&outlook.wanted, share));
+                let conditions = outlook.conditions(leaf);
+                let ranks = search::ranks_of(leaf, names, conditions, &read);
+                let source = source(taken, table, choice, hash, ranks, (&outlook.wanted, share));
                 block.sources.push(Source { lateral, ..source });
             }
         }
@@ -285,6 +294,28 @@ impl Planner<'_> {
         };
         placer.put_conditions(block, &from.groups, outlook.top.clone());
         Ok(())
+    }
+
+    /// The slots that anything reads but the conditions that a search must find a row. The order in
+    /// which rows come is read, too, where nothing else says it.
+    fn slots_read(&mut self, block: &Block, from: &From, outlook: &Outlook) -> BTreeSet<usize> {
+        if self.names().searches.is_empty() {
+            return BTreeSet::new();
+        }
+        let is_other = |condition: &&Expr| walk::slot(condition).is_none();
+        let others: Vec<Expr> = outlook.top.iter().filter(is_other).cloned().collect();
+        let mut read = self.wanted(block, from, &others);
+        let in_turn = block.order.is_empty() && block.grouping.is_none();
+        if in_turn && from.leaves.len() == 1 {
+            read.extend(self.names().searches.iter().map(Search::slot));
+        }
+        read
+    }
+
+    /// Whether a search is made in a leaf.
+    fn searches(&mut self, leaf: usize) -> bool {
+        let mut searches = self.names().searches.iter();
+        searches.any(|search| search.is_in(leaf))
     }
 
     /// See `Block::grouped_in_turn`.
@@ -318,6 +349,27 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// See `Block::counted`.
+fn counted(block: &Block) -> Option<usize> {
+    let grouping = block
+        .grouping
+        .as_ref()
+        .filter(|g| g.keys.is_empty() && g.rollup.is_none())?;
+    let [source] = block.sources.as_slice() else {
+        return None;
+    };
+    let Input::Table(_, access) = &source.input else {
+        return None;
+    };
+    let number = access
+        .search
+        .filter(|_| source.lock.is_none() && source.outer_join.is_none())?;
+    let rank = source.ranks.get(number)?;
+    let only = matches!(source.filter.as_slice(), [condition] if walk::slot(&condition.expr) == Some(rank.slot));
+    let counts = |aggregate: &Aggregate| aggregate.function == AggregateFunction::CountRows;
+    (only && source.ranks.len() == 1 && grouping.aggregates.iter().all(counts)).then_some(number)
 }
 
 /// Whether a LIMIT may end the reading, as far as is known before there are access paths: rows are not
@@ -394,6 +446,7 @@ fn source(
     table: &NamedTable,
     choice: Option<Choice>,
     hash: Vec<(Expr, Expr)>,
+    ranks: Vec<Rank>,
     (wanted, share): (&BTreeSet<usize>, f64),
 ) -> Source {
     let computed = computed_rows(&leaf);
@@ -410,11 +463,12 @@ fn source(
         alias: table.alias.clone(),
         first_slot: table.first_slot,
         columns: table.columns.len(),
+        ranks,
         names: match table.table {
             Some(_) => Vec::new(),
             None => table.columns.iter().map(|c| c.name.clone()).collect(),
         },
-        wanted: wanted_columns(wanted, table.first_slot, table.columns.len()),
+        wanted: wanted_columns(wanted, table.first_slot, table.stored_columns()),
         filter: Vec::new(),
         outer_join: None,
         hash,

@@ -5,6 +5,7 @@ use super::{
     named::{MergedView, NamedTable},
     needs::Reads,
     rollup::GroupingCall,
+    search::{Search, is_match},
     walk,
     window::NamedWindow,
 };
@@ -80,6 +81,8 @@ pub(super) struct Names {
     pub named_windows: Vec<NamedWindow>,
     pub groupings: Vec<GroupingCall>,
     pub select: Selected,
+    /// What MATCH searches for in its tables.
+    pub searches: Vec<Search>,
     /// The columns that are grouped by, and how GROUP BY calls them.
     pub grouped: Vec<(String, Expr)>,
     pub aliases: Aliases,
@@ -122,6 +125,7 @@ impl Names {
                 items: Vec::new(),
                 later: Vec::new(),
             },
+            searches: Vec::new(),
             grouped: Vec::new(),
             aliases: Aliases::No,
             clause: "field list",
@@ -712,6 +716,9 @@ impl Scope for Planner<'_> {
         }
         if name.eq_ignore_ascii_case("VALUES") {
             return self.inserted_value(function).map(Some);
+        }
+        if is_match(function) {
+            return self.match_against(function).map(Some);
         }
         Ok(None)
     }

@@ -1,7 +1,7 @@
 //! What a plan consists of. The module above says how it hangs together.
 
 use super::{
-    Demands, Explanation, Export, JsonTable, KnownLiteral, Need, Relations, access::outgrown,
+    Demands, Explanation, Export, JsonTable, KnownLiteral, Need, Rank, Relations, access::outgrown,
     rollup::Rollup, window::Windowing,
 };
 use crate::{
@@ -315,6 +315,9 @@ pub struct Block {
     /// The results of the aggregates, all MIN or MAX of columns of the only table, are what is read
     /// first by these paths, one for each.
     pub ends: Vec<Access>,
+    /// All that is wanted of the rows that this search of the only table finds is how many they are:
+    /// its position among the source's ranks.
+    pub counted: Option<usize>,
     /// LIMIT.
     pub limit: Option<Limit>,
     /// SQL_CALC_FOUND_ROWS: rows are counted beyond the LIMIT.
@@ -333,9 +336,7 @@ impl Block {
         let (mut combinations, mut most) = (1_u64, 0);
         for source in &self.sources {
             let rows = match &source.input {
-                Input::Table(table, access) if access.alternatives.is_empty() => {
-                    engine.row_estimate(table)
-                }
+                Input::Table(table, access) if access.is_whole() => engine.row_estimate(table),
                 Input::Derived(derived, _) => {
                     most = most.max(derived.query.rows_examined(engine));
                     source.estimate
@@ -422,6 +423,8 @@ pub struct Source {
     pub ways: Vec<Access>,
     /// A computed table that sees the rows of tables before it: LATERAL.
     pub lateral: bool,
+    /// What is searched for in its texts; the slots of the answers follow those of its columns.
+    pub ranks: Vec<Rank>,
     /// How its rows are locked.
     pub lock: Option<(LockMode, OnConflict)>,
     /// About how many rows are read each time, for EXPLAIN.
@@ -505,9 +508,17 @@ pub struct Access {
     pub covering: bool,
     /// All parts of a unique key are known: at most one row.
     pub point: bool,
+    /// The rows that this search finds, the best first: its position among the source's ranks.
+    pub search: Option<usize>,
 }
 
 impl Access {
+    /// Whether it reads all rows.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.alternatives.is_empty() && self.search.is_none()
+    }
+
     /// Whether it reads ranges of a key, and not only what equals something.
     #[must_use]
     pub fn is_range(&self) -> bool {

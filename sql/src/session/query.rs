@@ -738,6 +738,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         tables: exec::Tables::default(),
         rows_counted: None,
         patience: exec::Patience::default(),
+        searches: exec::Searches::default(),
         measures: None,
     }
 }

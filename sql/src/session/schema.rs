@@ -2,9 +2,10 @@
 
 use super::Session;
 use crate::{
-    ddl::{self, DdlContext},
+    ddl::{self, DdlContext, FullTextSettings},
     error::SqlError,
     output::Output,
+    variables::Values,
 };
 use cohort_engine::types::{Collation, Value};
 use std::sync::Arc;
@@ -96,6 +97,7 @@ impl Session {
             parents_unique: settings.parents_unique,
             lock_wait_ms: settings.table_lock_wait_ms,
             locks: self.locked.tables.as_ref().map(|locked| &locked.held),
+            fulltext: fulltext_settings(own),
             warnings: &mut warnings,
         };
         let result = work(&mut ctx);
@@ -117,5 +119,24 @@ impl Session {
             }
             _ => {}
         }
+    }
+}
+
+/// What the variables say of new FULLTEXT indexes.
+fn fulltext_settings(own: &Values) -> FullTextSettings {
+    let small = |name| u8::try_from(own.number(name)).unwrap_or(u8::MAX);
+    let tables = [
+        "innodb_ft_user_stopword_table",
+        "innodb_ft_server_stopword_table",
+    ];
+    let mut tables = tables.iter().map(|name| own.text(name));
+    FullTextSettings {
+        word_size: (
+            small("innodb_ft_min_token_size"),
+            small("innodb_ft_max_token_size"),
+        ),
+        ngram_size: small("ngram_token_size"),
+        stopwords: own.flag("innodb_ft_enable_stopword"),
+        stopword_table: tables.find(|name| !name.is_empty()).map(str::to_string),
     }
 }

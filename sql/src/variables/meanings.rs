@@ -224,6 +224,14 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "MySQL: the name that a plugin knew the client by",
     ),
     ("foreign_key_checks", "foreign keys are checked"),
+    (
+        "ft_boolean_syntax",
+        "MySQL: operators of MATCH ... IN BOOLEAN MODE in MyISAM",
+    ),
+    ("ft_max_word_len", "MySQL: of MyISAM"),
+    ("ft_min_word_len", "MySQL: of MyISAM"),
+    ("ft_query_expansion_limit", "MySQL: of MyISAM"),
+    ("ft_stopword_file", "MySQL: of MyISAM"),
     ("general_log", "the log of all that clients say"),
     (
         "general_log_file",
@@ -291,8 +299,48 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "MySQL: when its own log goes to the disk; here: sync_binlog",
     ),
     (
+        "innodb_ft_aux_table",
+        "MySQL: the table whose words information_schema shows",
+    ),
+    (
+        "innodb_ft_cache_size",
+        "MySQL: memory of words that are not in an index yet",
+    ),
+    (
+        "innodb_ft_enable_stopword",
+        "new FULLTEXT indexes leave out stop words",
+    ),
+    (
+        "innodb_ft_max_token_size",
+        "characters of a word at most in new FULLTEXT indexes (MySQL: set at the start)",
+    ),
+    (
+        "innodb_ft_min_token_size",
+        "characters of a word at least in new FULLTEXT indexes (MySQL: set at the start)",
+    ),
+    (
+        "innodb_ft_server_stopword_table",
+        "table, as database/table, of the stop words of new FULLTEXT indexes",
+    ),
+    (
+        "innodb_ft_sort_pll_degree",
+        "MySQL: threads that build a FULLTEXT index",
+    ),
+    (
+        "innodb_ft_total_cache_size",
+        "MySQL: the same of all tables",
+    ),
+    (
+        "innodb_ft_user_stopword_table",
+        "the same for this session, before the server's",
+    ),
+    (
         "innodb_lock_wait_timeout",
         "seconds that a statement waits for a row lock; then error 1205",
+    ),
+    (
+        "innodb_optimize_fulltext_only",
+        "MySQL: OPTIMIZE TABLE is about words only",
     ),
     ("innodb_page_size", "bytes of a page of MySQL's"),
     (
@@ -450,6 +498,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     (
         "net_write_timeout",
         "seconds that a client may take to read what it is sent",
+    ),
+    (
+        "ngram_token_size",
+        "characters of a word in new FULLTEXT indexes WITH PARSER ngram (MySQL: set at the start)",
     ),
     ("offline_mode", "MySQL: only administrators are let in"),
     ("open_files_limit", "files that the server may have open"),

@@ -40,6 +40,7 @@ pub(in crate::ddl) fn generated_keys(
         comment: String::new(),
         visible: true,
         using: None,
+        parser: None,
         generated: true,
     })
 }
@@ -50,8 +51,9 @@ fn serves(key: &KeySyntax, generated: &KeySyntax) -> bool {
     let same = |(a, b): (&PartSyntax, &PartSyntax)| {
         a.prefix.is_none() && a.desc == b.desc && a.column.eq_ignore_ascii_case(&b.column)
     };
-    // A multi-valued one has not all rows.
-    let has_all = key.parts.iter().all(|part| part.array.is_none());
+    // A multi-valued one has not all rows, a FULLTEXT one does not lead to them by its columns.
+    let has_all =
+        key.kind != KeyKind::FullText && key.parts.iter().all(|part| part.array.is_none());
     has_all
         && key.parts.len() >= generated.parts.len()
         && key.parts.iter().zip(&generated.parts).all(same)

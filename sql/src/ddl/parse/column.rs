@@ -80,6 +80,7 @@ fn add_key(column: &ColumnSyntax, kind: KeyKind, keys: &mut Vec<Constraint>) {
         comment: String::new(),
         visible: true,
         using: None,
+        parser: None,
         generated: false,
     }));
 }

@@ -36,8 +36,16 @@ pub(super) fn constraint(c: &mut Cursor) -> Parsed<Option<Constraint>> {
     if constraint {
         return Err(c.error());
     }
-    if c.is("FULLTEXT") || c.is("SPATIAL") {
-        return Err(SqlError::not_supported("FULLTEXT and SPATIAL indexes"));
+    if c.eat("FULLTEXT") {
+        c.eat_any(&["KEY", "INDEX"]);
+        let name = match c.is_symbol("(") {
+            true => None,
+            false => Some(c.name()?),
+        };
+        return definition(c, KeyKind::FullText, name).map(some_key);
+    }
+    if c.is("SPATIAL") {
+        return Err(SqlError::not_supported("SPATIAL indexes"));
     }
     if c.eat_any(&["KEY", "INDEX"]).is_none() {
         return Ok(None);
@@ -185,10 +193,15 @@ pub(super) fn definition(c: &mut Cursor, kind: KeyKind, name: Option<String>) ->
         comment: String::new(),
         visible: true,
         using: None,
+        parser: None,
         generated: false,
     };
     loop {
-        if let Some(using) = index_type(c)? {
+        if kind == KeyKind::FullText && c.eat_all(&["WITH", "PARSER"]) {
+            key.parser = Some(c.name()?);
+        } else if kind != KeyKind::FullText
+            && let Some(using) = index_type(c)?
+        {
             key.using = Some(using);
         } else if c.eat("VISIBLE") {
             key.visible = true;

@@ -94,7 +94,8 @@ fn create(c: &mut Cursor) -> Parsed<Statement> {
     }
     let kind = match c.eat_any(&["UNIQUE", "FULLTEXT", "SPATIAL"]) {
         Some(0) => KeyKind::Unique,
-        Some(_) => return Err(SqlError::not_supported("FULLTEXT and SPATIAL indexes")),
+        Some(1) => KeyKind::FullText,
+        Some(_) => return Err(SqlError::not_supported("SPATIAL indexes")),
         None => KeyKind::Plain,
     };
     if !c.eat("INDEX") {
@@ -106,7 +107,10 @@ fn create(c: &mut Cursor) -> Parsed<Statement> {
         return Err(unsupported(c, "CREATE"));
     }
     let name = c.name()?;
-    let using = key::index_type(c)?;
+    let using = match kind {
+        KeyKind::FullText => None,
+        _ => key::index_type(c)?,
+    };
     c.expect("ON")?;
     let table = c.table()?;
     let mut key = key::definition(c, kind, Some(name))?;
