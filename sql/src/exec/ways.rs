@@ -12,6 +12,7 @@ use super::{
     block::BlockRun,
     key::{self, Ranges},
     scan::Way,
+    search,
     tail::limit_values,
 };
 use crate::plan::{Access, Input, Source, index_of};
@@ -28,6 +29,10 @@ const FARTHER: usize = 4;
 const COUNTED_MAX: usize = 4096;
 /// To count is to cost no more than this part of reading the whole table.
 const WORTH: usize = 16;
+/// What an entry of an index costs that is passed, beside one ...
+const PASSED: f64 = 1.0;
+/// ... whose row is looked up.
+const LOOKED_UP: f64 = 5.0;
 /// Rows are counted so many at a time.
 const BATCH: usize = 256;
 
@@ -121,6 +126,12 @@ impl BlockRun<'_> {
             && block.windowing.is_none()
             && (block.presorted || block.order.is_empty());
         let ordered = ends_early && block.presorted && at == 0;
+        if ordered && let Some(way) = self.found_sooner(source, table, context)? {
+            if let Some(state) = self.sources.get_mut(at) {
+                state.way = Some(way);
+            }
+            return Ok(());
+        }
         // The planned path has no bounds: it is not counted, and stands unless another is short.
         let reads_all = planned.is_whole();
         let mut contenders = Vec::with_capacity(1 + source.ways.len());
@@ -171,6 +182,31 @@ impl BlockRun<'_> {
             self.take_way(at, first);
         }
         Ok(())
+    }
+
+    /// The way by a search, if to read and sort what it finds takes less than to go by the planned
+    /// way, in order, until it has met enough of that.
+    fn found_sooner(
+        &self,
+        source: &Source,
+        table: &Table,
+        context: &mut ExecContext,
+    ) -> Result<Option<Way>, Stop> {
+        let by_search = |way: &Access| way.search;
+        let mut ways = source.ways.iter().map(by_search).enumerate();
+        let Some((number, Some(search))) = ways.find(|(_, search)| search.is_some()) else {
+            return Ok(None);
+        };
+        let answers = search::answers(source, table, context)?;
+        let found = answers.get(search).map_or(0, |answer| answer.len()) as f64;
+        let (count, offset) = limit_values(self.block.limit.as_ref(), context)?;
+        let wanted = count.saturating_add(offset) as f64;
+        let rows = context.engine.row_estimate(table) as f64;
+        // A row that is not found is passed without being looked up.
+        let met = wanted.min(found);
+        let in_order = met * rows / found.max(1.0) * PASSED + met * LOOKED_UP;
+        let sorted = found * LOOKED_UP;
+        Ok((sorted <= in_order || found <= wanted).then_some(Way::Other(number)))
     }
 
     fn take_way(&mut self, at: usize, contender: &Contender) {

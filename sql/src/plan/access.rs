@@ -80,6 +80,7 @@ pub(super) fn choose(request: &Request) -> Choice {
     }
     candidates.extend(searching(request));
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    in_order_before_search(&mut candidates, request);
     let mut candidates = candidates.into_iter();
     let Some(mut best) = candidates.next() else {
         return candidate(request, None);
@@ -148,6 +149,23 @@ pub(super) fn may_use(hints: &[(bool, Vec<String>)], name: &str) -> bool {
 
 /// The rows that a search finds are thought to be this share of all.
 const FOUND_SHARE: f64 = 0.01;
+
+/// How many rows a search finds is known when it is made. So if they are wanted in an order that an
+/// index has, up to a LIMIT, the index is the plan and the search another way: execution chooses.
+fn in_order_before_search(candidates: &mut Vec<Choice>, request: &Request) {
+    let searches = |choice: &Choice| choice.access.search.is_some();
+    let is_first = candidates
+        .first()
+        .is_some_and(|best| searches(best) && !best.ordered);
+    let in_order = |choice: &Choice| choice.ordered && !searches(choice);
+    if is_first
+        && request.limit
+        && let Some(at) = candidates.iter().position(in_order)
+    {
+        let ordered = candidates.remove(at);
+        candidates.insert(0, ordered);
+    }
+}
 
 /// The path by a search that must find the rows.
 fn searching(request: &Request) -> Option<Choice> {

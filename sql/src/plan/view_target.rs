@@ -289,6 +289,7 @@ impl Planner<'_> {
             let table = self.written_table(name, alias, &[change.privilege()])?;
             let hints = self.hints(&table, alias, hints)?;
             self.add_target(&table, alias.unwrap_or(&table.name))?;
+            self.names().add_ranks();
             let leaf = Leaf {
                 input: LeafInput::Stored(Arc::clone(&table)),
                 lock,

@@ -221,8 +221,21 @@ impl<S: Searched> Evaluation<'_, S> {
         let before = self.counted.len();
         for (operator, node) in items {
             match operator {
-                // Its words count for nothing, whether they are there or not.
-                Operator::Worthless => {}
+                // As in InnoDB it takes something from the rows that the words before it have found,
+                // and finds none itself.
+                Operator::Worthless => {
+                    let (counted, adjusted) = (self.counted.len(), self.adjusted.len());
+                    let rows = self.node(node)? & &any;
+                    self.adjusted.truncate(adjusted);
+                    for counted in self.counted.iter_mut().skip(counted) {
+                        let within = counted.within.take();
+                        counted.within = Some(match within {
+                            None => rows.clone(),
+                            Some(within) => within & &rows,
+                        });
+                    }
+                    self.adjusted.push((rows, -1.0));
+                }
                 Operator::MustNot => {
                     let (counted, adjusted) = (self.counted.len(), self.adjusted.len());
                     none |= self.node(node)?;

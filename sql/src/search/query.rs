@@ -48,7 +48,7 @@ pub enum Node {
 pub struct Phrase {
     /// Those of them that the index has, by their positions among the terms.
     pub terms: Vec<usize>,
-    /// The keys of all of them, in their order.
+    /// The keys of all of them from the first one that the index has, in their order.
     pub words: Vec<Vec<u8>>,
     /// Within so many words, in whatever order; `None`: one right behind the other.
     pub distance: Option<u32>,
@@ -169,7 +169,7 @@ impl<'t> Signs<'t> {
 fn unexpected(sign: Sign<'_>) -> SqlError {
     let what = match sign {
         Sign::End => "$end".to_owned(),
-        Sign::Other(b'@') => "'@', expecting $end".to_owned(),
+        Sign::Other(sign @ (b'@' | b')')) => format!("'{}', expecting $end", char::from(sign)),
         Sign::Other(sign) => format!("'{}'", char::from(sign)),
         Sign::Word(_) => "FTS_TERM".to_owned(),
         Sign::Text(_) => "FTS_TEXT".to_owned(),
@@ -330,13 +330,15 @@ impl Builder<'_> {
                 };
                 phrase.terms.push(self.term(term));
             }
-            if is_indexed || distance.is_none() {
+            // As in InnoDB it does not matter which words that the index leaves out come first.
+            let counts = distance.is_none() && !phrase.terms.is_empty();
+            if is_indexed || counts {
                 phrase.words.push(key);
             }
         }
-        match phrase.terms.as_slice() {
-            [] => None,
-            [only] => Some(Node::Word(*only)),
+        match (phrase.terms.as_slice(), phrase.words.len()) {
+            ([], _) => None,
+            ([only], 1) => Some(Node::Word(*only)),
             _ => Some(Node::Phrase(phrase)),
         }
     }

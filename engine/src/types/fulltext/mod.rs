@@ -22,6 +22,7 @@ use super::{
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     sync::{Arc, OnceLock},
 };
@@ -88,6 +89,8 @@ impl Eq for Prepared {}
 pub struct Tokenizer {
     parser: Parser,
     collation: Collation,
+    /// The collation tells upper and lower case apart.
+    folds: bool,
     /// Sort keys of the stop words.
     stopwords: FxHashSet<Vec<u8>>,
     /// The positions of the columns, ascending.
@@ -117,22 +120,24 @@ impl FullText {
     }
     fn make_tokenizer(&self, table: &Table) -> Tokenizer {
         let collation = self.collation(&table.columns);
+        let columns = self.index.parts.iter().map(|part| part.column);
+        let mut tokenizer = Tokenizer {
+            parser: self.parser,
+            collation,
+            folds: collation.is_case_sensitive() && !collation.is_by_code(),
+            stopwords: FxHashSet::default(),
+            columns: columns.collect::<BTreeSet<_>>().into_iter().collect(),
+        };
         let key = |word: &str| {
             let mut key = Vec::new();
-            collation.sort_key(word.as_bytes(), &mut key);
+            tokenizer.key(word.as_bytes(), &mut key);
             key
         };
-        let stopwords = match &self.stopwords {
+        tokenizer.stopwords = match &self.stopwords {
             None => DEFAULT_STOPWORDS.iter().map(|word| key(word)).collect(),
             Some(words) => words.iter().map(|word| key(word)).collect(),
         };
-        let columns = self.index.parts.iter().map(|part| part.column);
-        Tokenizer {
-            parser: self.parser,
-            collation,
-            stopwords,
-            columns: columns.collect::<BTreeSet<_>>().into_iter().collect(),
-        }
+        tokenizer
     }
 }
 
@@ -144,11 +149,19 @@ impl Tokenizer {
     }
     /// Appends the sort key that a word is kept under.
     pub fn key(&self, word: &[u8], key: &mut Vec<u8>) {
-        self.collation.sort_key(word, key);
+        self.collation.sort_key(&self.folded(word), key);
     }
     /// Appends what the keys of all words begin with that begin as `word` does.
     pub fn key_prefix(&self, word: &[u8], key: &mut Vec<u8>) {
-        self.collation.sort_key_prefix(word, key);
+        self.collation.sort_key_prefix(&self.folded(word), key);
+    }
+    /// A word in lower case, where that makes another key. As in InnoDB, only the collations that
+    /// compare codes tell words apart by their case.
+    fn folded<'w>(&self, word: &'w [u8]) -> Cow<'w, [u8]> {
+        match self.folds {
+            true => Cow::Owned(self.collation.lower(word)),
+            false => Cow::Borrowed(word),
+        }
     }
     /// How many of the first bytes are a word's key.
     #[must_use]
@@ -161,10 +174,20 @@ impl Tokenizer {
         match self.parser {
             Parser::Words { min, max } => {
                 let range = usize::from(min)..=usize::from(max);
-                range.contains(&word.characters) && !self.stopwords.contains(key)
+                range.contains(&word.characters) && !self.is_stopword(word.text, key)
             }
             Parser::Ngram(_) => !self.has_stopword(word.text),
         }
+    }
+    /// Whether a word with this key is a stop word. They are that in upper case, too, whatever the
+    /// collation says.
+    fn is_stopword(&self, word: &[u8], key: &[u8]) -> bool {
+        if !self.collation.is_case_sensitive() {
+            return self.stopwords.contains(key);
+        }
+        let mut lower = Vec::new();
+        self.key(&self.collation.lower(word), &mut lower);
+        self.stopwords.contains(&lower)
     }
     /// Whether a stop word is a part of this one.
     fn has_stopword(&self, word: &[u8]) -> bool {
@@ -173,9 +196,10 @@ impl Tokenizer {
         starts.any(|start| {
             let mut ends = (start + 1..=word.len()).filter(|at| is_boundary(word, *at));
             ends.any(|end| {
+                let part = &word[start..end];
                 key.clear();
-                self.key(&word[start..end], &mut key);
-                self.stopwords.contains(&key)
+                self.key(part, &mut key);
+                self.is_stopword(part, &key)
             })
         })
     }

@@ -3,7 +3,7 @@
 use crate::{
     expr::{BinaryOp, Expr, described},
     plan::{
-        Aggregate, AggregateFunction, Block, Grouping, Input, Rollup, SortKey, Source, Usage,
+        Aggregate, AggregateFunction, Block, Grouping, Input, Rank, Rollup, SortKey, Source, Usage,
         WindowFunction,
     },
 };
@@ -37,6 +37,10 @@ impl<'p> Naming<'p> {
             for column in 0..source.columns {
                 let name = format!("{}.{}", source.alias, column_name(source, column));
                 naming.names.insert(source.first_slot + column, name);
+            }
+            for rank in &source.ranks {
+                let name = naming.search(source, rank);
+                naming.names.insert(rank.slot, name);
             }
         }
         for (subquery, number) in block.subqueries.iter().zip(subqueries) {
@@ -101,6 +105,14 @@ impl<'p> Naming<'p> {
             }
         }
         out
+    }
+
+    /// What a search in a table is, as MySQL writes it.
+    fn search(&self, source: &Source, rank: &Rank) -> String {
+        let columns = searched_columns(source, rank).map(|name| format!("{}.{name}", source.alias));
+        let columns: Vec<String> = columns.collect();
+        let (columns, against) = (columns.join(","), self.text(&rank.against));
+        format!("(match {columns} against ({against}{}))", rank.mode.words())
     }
 
     /// What is wanted of a subquery.
@@ -229,6 +241,20 @@ impl<'p> Naming<'p> {
             F::Aggregate(aggregate, _) => self.aggregate(aggregate),
         }
     }
+}
+
+/// The columns of the index that a search asks.
+pub(super) fn searched_columns<'s>(
+    source: &'s Source,
+    rank: &Rank,
+) -> impl Iterator<Item = &'s str> {
+    let table = match &source.input {
+        Input::Table(table, _) => Some(table),
+        _ => None,
+    };
+    let text = table.and_then(|table| table.fulltext.get(rank.text));
+    let parts = text.into_iter().flat_map(|text| &text.index.parts);
+    parts.map(|part| column_name(source, usize::from(part.column)))
 }
 
 /// The name of a source's column.

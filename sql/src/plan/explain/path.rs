@@ -1,10 +1,10 @@
 //! How a stored table is read, in words.
 
 use super::{
-    naming::{Naming, column_name},
+    naming::{Naming, column_name, searched_columns},
     step::Step,
 };
-use crate::plan::{Access, Bound, Source, index_of};
+use crate::plan::{Access, Bound, Rank, Source, index_of};
 use cohort_engine::types::Table;
 
 /// The step that reads a table by a path.
@@ -16,6 +16,9 @@ pub(super) fn step(source: &Source, table: &Table, access: &Access, naming: &Nam
             .with("schema_name", table.database.as_str())
             .with("alias", alias.as_str())
     };
+    if let Some(rank) = access.search.and_then(|at| source.ranks.get(at)) {
+        return named(search(source, table, rank, naming)).with("covering", access.covering);
+    }
     let whole = access.alternatives.is_empty();
     let index = match index_of(table, access.index) {
         Some(index) if access.index.is_some() || access.reverse || !whole => index,
@@ -86,6 +89,22 @@ pub(super) fn step(source: &Source, table: &Table, access: &Access, naming: &Nam
         }
         _ => step,
     }
+}
+
+/// The step that reads what a search finds.
+fn search(source: &Source, table: &Table, rank: &Rank, naming: &Naming<'_>) -> Step {
+    let column = searched_columns(source, rank).next().unwrap_or_default();
+    let condition = format!("{column} = {}", naming.text(&rank.against));
+    let index = table.fulltext.get(rank.text);
+    let index = index.map_or("", |text| text.index.name.as_str());
+    let operation = format!(
+        "Full-text index search on {} using {index} ({condition})",
+        source.alias
+    );
+    Step::new("index", operation, Vec::new())
+        .with("index_name", index)
+        .with("index_access_type", "full_text_search")
+        .with("lookup_condition", condition.as_str())
 }
 
 /// The subqueries that a path needs.

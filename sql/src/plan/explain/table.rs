@@ -5,7 +5,8 @@ use crate::{
     expr::{ArrayTest, ExprType, coercibility},
     output::ColumnMeta,
     plan::{
-        Access, Block, Bound, Combined, Derived, Input, InsertRows, Query, Source, access, walk,
+        Access, Block, Bound, Combined, Derived, Input, InsertRows, Query, Rank, Source, access,
+        walk,
     },
 };
 use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
@@ -237,7 +238,10 @@ impl Explainer {
             row.extra.push("Using temporary");
         }
         if let Input::Table(table, access) = &source.input {
-            stored(&mut row, table, access);
+            match access.search.and_then(|at| source.ranks.get(at)) {
+                Some(rank) => searched(&mut row, table, rank),
+                None => stored(&mut row, table, access),
+            }
             let others = source.ways.iter();
             let others = others.filter_map(|way| access::index_of(table, way.index));
             let keys: Vec<&str> = row
@@ -264,6 +268,19 @@ impl Explainer {
         }
         row
     }
+}
+
+fn searched(row: &mut Row, table: &Table, rank: &Rank) {
+    let index = table.fulltext.get(rank.text);
+    row.access = Some("fulltext");
+    row.key = index.map(|text| text.index.name.clone());
+    row.possible_keys.clone_from(&row.key);
+    row.key_length = Some("0".to_owned());
+    row.reference = Some("const".to_owned());
+    row.extra.push(match rank.ranked {
+        true => "Ft_hints: sorted",
+        false => "Ft_hints: no_ranking",
+    });
 }
 
 fn stored(row: &mut Row, table: &Table, path: &Access) {
