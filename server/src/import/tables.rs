@@ -135,7 +135,8 @@ fn parts(create: &str) -> (&str, Vec<&str>, Vec<&str>) {
 }
 
 fn is_index(line: &str) -> bool {
-    line.starts_with("  KEY ") || line.starts_with("  UNIQUE KEY ")
+    const KINDS: [&str; 3] = ["  KEY ", "  UNIQUE KEY ", "  FULLTEXT KEY "];
+    KINDS.iter().any(|kind| line.starts_with(kind))
 }
 
 /// Whether there is an AUTO_INCREMENT column that the primary key does not begin with.

@@ -58,6 +58,8 @@ pub(super) const FILES: &str = "\
     bigint, CREATE_TIME varchar(0), UPDATE_TIME varchar(0), CHECK_TIME varchar(0), CHECKSUM \
     varchar(0), STATUS varchar(256), EXTRA varchar(256)";
 
+pub(super) const INNODB_FT_DEFAULT_STOPWORD: &str = "value varchar(18)!";
+
 pub(super) const INNODB_TRX: &str = "\
     trx_id bigint+!, trx_state varchar(13)!, trx_started datetime!, trx_requested_lock_id \
     varchar(126), trx_wait_started datetime, trx_weight bigint+!, trx_mysql_thread_id bigint+!, \

@@ -210,6 +210,12 @@ const ENTRIES: &[Entry] = &[
     ),
     (
         INFORMATION,
+        "INNODB_FT_DEFAULT_STOPWORD",
+        def::INNODB_FT_DEFAULT_STOPWORD,
+        server::stopwords,
+    ),
+    (
+        INFORMATION,
         "INNODB_TRX",
         def::INNODB_TRX,
         server::transactions,

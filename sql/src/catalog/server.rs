@@ -10,7 +10,7 @@ use crate::{
 use cohort_engine::{
     env::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, OperationStats},
     txn::{LockInfo, LockKind, LockMode, LockScope, LockWait, WaitFor},
-    types::{Charset, Collation, DateTime, Table, TreeId, Value},
+    types::{Charset, Collation, DateTime, Table, TreeId, Value, fulltext},
 };
 use rustc_hash::FxHashMap;
 use std::{path::Path, sync::Arc};
@@ -228,6 +228,12 @@ pub(super) fn moment(session: &State, micros: u64) -> Value {
     utc.map_or(Value::Null, |utc| {
         Value::DateTime(session.settings().time_zone.to_local(utc))
     })
+}
+
+/// The words that FULLTEXT indexes leave out if nothing else is said.
+pub(super) fn stopwords(_: &State) -> Rows {
+    let words = fulltext::DEFAULT_STOPWORDS.iter();
+    words.map(|word| vec![text(word)]).collect()
 }
 
 pub(super) fn transactions(session: &State) -> Rows {

@@ -107,6 +107,7 @@ impl Planner<'_> {
                 find_zero_dates(condition, &from, names);
             }
         }
+        self.know_bounds(&mut top);
         let mut top = disjunction::factored(top);
         self.substitute(block, &mut from, &mut top);
         top.extend(disjunction::of_single_tables(&top, &from, self.names()));

@@ -7,7 +7,7 @@
 //! best first.
 
 use super::{
-    Planner,
+    KnownLiteral, Planner,
     named::{NamedColumn, NamedTable},
     scope::{Names, slot_expr},
     walk,
@@ -201,6 +201,53 @@ impl Planner<'_> {
     }
 }
 
+impl Planner<'_> {
+    /// Where a rank is compared with a parameter, which a literal of the text may have become, the plan
+    /// is one for the value that it has now.
+    pub(super) fn know_bounds(&mut self, conditions: &mut [Expr]) {
+        let ranks: Vec<usize> = self.names().searches.iter().map(Search::slot).collect();
+        if ranks.is_empty() {
+            return;
+        }
+        let parameters = self.context.parameters;
+        for condition in conditions {
+            let Expr::Binary {
+                op, left, right, ..
+            } = condition
+            else {
+                continue;
+            };
+            if !op.is_comparison() {
+                continue;
+            }
+            let is_rank = |expr: &Expr| compared_slot(expr).is_some_and(|slot| ranks.contains(&slot));
+            let bound = match (is_rank(left), is_rank(right)) {
+                (true, false) => right,
+                (false, true) => left,
+                _ => continue,
+            };
+            if let Expr::Parameter { index, ty, .. } = **bound
+                && let Some(value) = parameters.get(index as usize)
+            {
+                self.literals.push(KnownLiteral {
+                    index,
+                    literal: value.clone(),
+                    is_same: true,
+                });
+                **bound = Expr::Literal(value.clone(), ty);
+            }
+        }
+    }
+}
+
+/// The slot of one side of a comparison, made a number of the same kind as the other or not.
+fn compared_slot(side: &Expr) -> Option<usize> {
+    match side {
+        Expr::Cast { expr, .. } => walk::slot(expr),
+        other => walk::slot(other),
+    }
+}
+
 /// Whether a call is what the parser makes of MATCH.
 pub(super) fn is_match(function: &ast::Function) -> bool {
     match function.name.0.as_slice() {
@@ -243,6 +290,9 @@ pub(super) fn ranks_of(
 /// The slot that must not be 0 for a condition to hold: it is that, or that is greater than a number.
 pub(super) fn required(condition: &Expr) -> Option<usize> {
     let is_low = |expr: &Expr, or_equal: bool| match expr {
+        Expr::Cast { expr, .. } if matches!(**expr, Expr::Literal(Value::Int(0) | Value::UInt(0), _)) => {
+            !or_equal
+        }
         Expr::Literal(value, _) => match value {
             Value::Int(n) => *n > 0 || *n == 0 && !or_equal,
             Value::UInt(n) => *n > 0 || !or_equal,
@@ -267,11 +317,7 @@ pub(super) fn required(condition: &Expr) -> Option<usize> {
                 BinaryOp::LtEq => (right, left, true),
                 _ => return None,
             };
-            let inner = match &**slot {
-                Expr::Cast { expr, .. } => expr,
-                other => other,
-            };
-            walk::slot(inner).filter(|_| is_low(bound, or_equal))
+            compared_slot(slot).filter(|_| is_low(bound, or_equal))
         }
         _ => None,
     }
