@@ -26,7 +26,7 @@ pub struct Own {
     /// Where to log in.
     pub endpoint: Endpoint,
     /// Its data, if that is wanted only for as long as it runs.
-    temporary: Option<Temporary>,
+    _temporary: Option<Temporary>,
 }
 
 impl Own {
@@ -51,12 +51,6 @@ impl Own {
         let output = made.path().join("null.log");
         let child = spawn(&arguments, &output)?;
         Own::reached(child, port, Some(made), &output)
-    }
-
-    /// Where the data is, if it goes with the server.
-    #[must_use]
-    pub fn temporary(&self) -> Option<&Path> {
-        self.temporary.as_ref().map(Temporary::path)
     }
 
     fn start_with(
@@ -99,7 +93,7 @@ impl Own {
                     ..Account::default()
                 },
             },
-            temporary,
+            _temporary: temporary,
         };
         server.wait(log)?;
         Ok(server)

@@ -180,12 +180,6 @@ impl Server {
         self.version.to_ascii_lowercase().contains("cohort")
     }
 
-    /// Where it keeps its data, if that is only for this run.
-    #[must_use]
-    pub fn temporary(&self) -> Option<&Path> {
-        self.own.as_ref().and_then(Own::temporary)
-    }
-
     /// The connection for what is done between measurements.
     pub fn control(&mut self) -> &mut Control {
         &mut self.control
@@ -262,21 +256,6 @@ impl Server {
         let database = self.endpoint.account.database.clone();
         table::ensure(&mut self.control, &database, &self.name, rows)
             .map_err(|error| format!("{}: loading: {error}", self.name))
-    }
-
-    /// Makes its database, and makes it the connection's.
-    ///
-    /// # Errors
-    /// The server's.
-    pub fn use_database(&mut self) -> Result<(), String> {
-        let database = self.endpoint.account.database.clone();
-        [
-            format!("CREATE DATABASE IF NOT EXISTS `{database}`"),
-            format!("USE `{database}`"),
-        ]
-        .iter()
-        .try_for_each(|sql| self.control.execute(sql).map(drop))
-        .map_err(|error| format!("{}: {error}", self.name))
     }
 
     /// Those of the modes that the server has.

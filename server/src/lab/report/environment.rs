@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, OpenOptions},
-    io::{self, Write},
+    io,
+    os::unix::fs::FileExt,
     path::Path,
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -45,7 +46,7 @@ impl Environment {
     pub fn here() -> Result<Environment, String> {
         let directory = std::env::temp_dir();
         let failed = |error| format!("{}: {error}", directory.display());
-        let syncs = sync_times(&directory, SYNCS).map_err(failed)?;
+        let syncs = sync_times(&directory, SYNCS, false).map_err(failed)?;
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let load = read("/proc/loadavg");
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -91,11 +92,12 @@ fn median_us(times: &[Duration]) -> f64 {
     super::sample::median(us.collect())
 }
 
-/// How long each of so many syncs (fdatasync) of a block takes in a directory, one after another.
+/// How long each of so many syncs (fdatasync) of a block takes in a directory, one after another: of
+/// the same block again and again, or of a file that grows, whose length must be durable as well.
 ///
 /// # Errors
 /// A file there cannot be made or written.
-pub fn sync_times(directory: &Path, count: usize) -> io::Result<Vec<Duration>> {
+pub fn sync_times(directory: &Path, count: usize, grows: bool) -> io::Result<Vec<Duration>> {
     let name = format!(
         "cohort-lab-sync-{}-{:?}",
         std::process::id(),
@@ -103,10 +105,14 @@ pub fn sync_times(directory: &Path, count: usize) -> io::Result<Vec<Duration>> {
     );
     let path = directory.join(name);
     let file = OpenOptions::new().create_new(true).write(true).open(&path);
-    let measured = file.and_then(|mut file| {
+    let measured = file.and_then(|file| {
+        file.write_all_at(&BLOCK, 0)?;
+        file.sync_all()?;
+        let mut at = 0;
         let mut each = || {
             let begun = Instant::now();
-            file.write_all(&BLOCK)?;
+            file.write_all_at(&BLOCK, at)?;
+            at += if grows { BLOCK.len() as u64 } else { 0 };
             file.sync_data()?;
             Ok(begun.elapsed())
         };

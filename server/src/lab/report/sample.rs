@@ -63,6 +63,12 @@ impl Sample {
         Sample::of(self.0.iter().zip(&other.0).map(|(a, b)| a / b))
     }
 
+    /// The same values in another unit.
+    #[must_use]
+    pub fn map(&self, unit: impl Fn(f64) -> f64) -> Sample {
+        Sample::of(self.0.iter().map(|value| unit(*value)))
+    }
+
     /// Whether two runs, which had different weather, differ by more than their rounds do.
     #[must_use]
     pub fn is_apart_from(&self, other: &Sample) -> bool {
