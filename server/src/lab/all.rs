@@ -6,7 +6,7 @@ use super::{
     target::{OWN, Target},
     thread_pool, tx_modes,
 };
-use clap::{Args, Command, FromArgMatches};
+use clap::{Args, Command};
 
 /// `cohort lab all`.
 #[derive(Args, Clone, Debug)]

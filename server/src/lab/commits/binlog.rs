@@ -63,10 +63,10 @@ pub fn groups(
     (from, to): (&Place, &Place),
 ) -> Result<Logged, String> {
     let tells_groups = tells_groups(server, has_key)?;
-    let mut client = server
-        .endpoint
-        .connect()
-        .map_err(|error| error.to_string())?;
+    let mut endpoint = server.endpoint.clone();
+    // It need not be there.
+    endpoint.account.database.clear();
+    let mut client = endpoint.connect().map_err(|error| error.to_string())?;
     let read = read(&mut client, from, to);
     let mut groups = read.map_err(|error| format!("it cannot be read: {error}"))?;
     groups.end();

@@ -248,12 +248,12 @@ fn measure(
         time: options.rounds.time(),
         each: None,
     };
-    let before = counted(server)?;
+    let before = counted(server, true)?;
     let running = Progress::timed(label.to_owned(), plan.warmup + plan.time);
     let tally = fleet.run(plan)?;
     fleet.settle(&mode.workload)?;
     drop(running);
-    let after = counted(server)?;
+    let after = counted(server, false)?;
     Ok(Measurement::new(
         &server.name,
         mode,
@@ -266,17 +266,24 @@ fn measure(
 /// Counters at one moment: the server's, and the adviser's.
 type Counted = (BTreeMap<String, u64>, Option<u64>);
 
-fn counted(server: &mut Server) -> Result<Counted, String> {
-    let counters = server.status(&COUNTERS)?;
-    let mut advised = None;
-    if server.is_cohort() {
-        let sum = server
-            .control()
-            .value(ADVICE)
-            .map_err(|error| error.to_string())?;
-        advised = sum.and_then(|sum| sum.parse().ok());
+/// The server's counters. What the adviser has found is asked with a SELECT, which they count, so that it
+/// comes before the first ones and after the last ones.
+fn counted(server: &mut Server, is_first: bool) -> Result<Counted, String> {
+    if is_first {
+        let advised = advised(server)?;
+        return Ok((server.status(&COUNTERS)?, advised));
     }
-    Ok((counters, advised))
+    Ok((server.status(&COUNTERS)?, advised(server)?))
+}
+
+/// Transactions of one SELECT that the adviser has counted; of Cohort.
+fn advised(server: &mut Server) -> Result<Option<u64>, String> {
+    if !server.is_cohort() {
+        return Ok(None);
+    }
+    let sum = server.control().value(ADVICE);
+    let sum = sum.map_err(|error| error.to_string())?;
+    Ok(sum.and_then(|sum| sum.parse().ok()))
 }
 
 impl Measurement {
