@@ -67,7 +67,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     let mut rows = vec![head.map(String::from).to_vec()];
     for target in &options.targets {
         let directory = options.datadir.as_deref();
-        let mut server = Server::reach(target, options.connections, directory, Limit::Durable)?;
+        let mut server =
+            Server::reach(target, options.connections, directory, Limit::Durable(None))?;
         server.load(options.rows)?;
         let row = measure(options, &server);
         rows.push(row.map_err(|error| format!("{}: {error}", server.name))?);

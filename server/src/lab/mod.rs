@@ -3,7 +3,8 @@
 //!
 //! An experiment is a module with its options, what it measures and its report ([`tx_modes`],
 //! [`fsync`], [`dtm`], [`thread_pool`], [`group_commit`], [`connections`]). They share how servers are named and reached
-//! ([`target`], [`server`], [`own`]), the least that a server does ([`null_server`]), a connection
+//! ([`target`], [`server`], [`own`]), the least that a server does ([`null_server`]), a disk
+//! that is slower ([`slow_disk`]), a connection
 //! for what is done between measurements ([`control`]), sysbench's table and statements ([`table`],
 //! [`workload`]), what is seen of commits ([`commits`]), the load [`generator`], and the form of what they find ([`report`]).
 
@@ -22,6 +23,7 @@ mod random;
 mod report;
 mod rounds;
 mod server;
+mod slow_disk;
 mod table;
 mod target;
 mod temporary;
@@ -64,6 +66,9 @@ pub enum Experiment {
     /// The null server, which is the target `limit`
     #[command(hide = true)]
     NullServer(null_server::Options),
+    /// A disk with slow syncs, which other experiments start
+    #[command(hide = true)]
+    SlowDisk(slow_disk::Options),
     /// A coordinator that is killed with very many unfinished transactions, and started again
     Backlog(Box<dtm::backlog::Options>),
     /// Put two reports that --json has written side by side
@@ -83,6 +88,7 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::Dtm(options) => watched(|| dtm::run(options)),
         Experiment::Limit(options) => dtm::limit::run(options),
         Experiment::NullServer(options) => null_server::run(options),
+        Experiment::SlowDisk(options) => slow_disk::run(options),
         Experiment::Backlog(options) => dtm::backlog::run(options),
         Experiment::Compare(options) => report::compare::run(options),
     }

@@ -1,6 +1,7 @@
 //! This program's own server, and the null server, started to be measured.
 
 use super::{
+    server::Limit,
     target::{Address, Endpoint},
     temporary::Temporary,
 };
@@ -36,16 +37,16 @@ impl Own {
         Own::start_with(connections, directory, &["--coordinator=off".to_owned()])
     }
 
-    /// Starts the null server ([`super::null_server`]), with a log if `durable`.
-    pub fn start_null(durable: bool) -> Result<Own, String> {
+    /// Starts the null server ([`super::null_server`]).
+    pub fn start_null(limit: Limit<'_>) -> Result<Own, String> {
         let made = Temporary::make("null").map_err(|error| error.to_string())?;
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
         let mut arguments = ["lab", "null-server", "--companion"]
             .map(String::from)
             .to_vec();
         arguments.push(format!("--port={port}"));
-        if durable {
-            let log = made.path().join("log");
+        if let Limit::Durable(directory) = limit {
+            let log = directory.unwrap_or(made.path()).join("null");
             arguments.push(format!("--datadir={}", log.display()));
         }
         let output = made.path().join("null.log");

@@ -42,9 +42,9 @@ const TOLD: [&str; 17] = [
 
 /// Which null server [`Target::Limit`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// One that makes a record durable for each commit.
-    Durable,
+pub enum Limit<'a> {
+    /// One that makes a record durable for each commit, in this directory, else in a temporary one.
+    Durable(Option<&'a Path>),
     /// One without a log, for reads.
     WithoutLog,
 }
@@ -111,7 +111,7 @@ impl Server {
         target: &Target,
         connections: usize,
         directory: Option<&Path>,
-        limit: Limit,
+        limit: Limit<'_>,
     ) -> Result<Server, String> {
         let (name, mut endpoint, pid, own) = match target {
             Target::Own => {
@@ -124,7 +124,7 @@ impl Server {
                 )
             }
             Target::Limit => {
-                let own = Own::start_null(limit == Limit::Durable)?;
+                let own = Own::start_null(limit)?;
                 let (endpoint, pid) = (own.endpoint.clone(), own.pid());
                 (LIMIT.to_owned(), endpoint, Some(pid), Some(own))
             }

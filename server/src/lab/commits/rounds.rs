@@ -5,11 +5,12 @@ use crate::lab::{
     interrupt,
     report::{Described, Section},
     server::{Limit, Server},
-    target::{Target, check_names},
+    slow_disk::{SlowDisk, delay},
+    target::{LIMIT, OWN, Target, check_names},
 };
 use clap::Args;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// What is measured, and how often.
 #[derive(Args, Clone, Debug)]
@@ -31,8 +32,22 @@ pub struct Common {
     #[arg(long, default_value_t = 2)]
     pub threads: usize,
     /// Where the own server keeps its data; it stays. Without it, a temporary directory
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "fsync_delay")]
     datadir: Option<PathBuf>,
+    /// Has the servers that this program starts keep their data on a disk whose syncs take so much
+    /// longer, such as 1ms. It is a file system in user space, which root can mount
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    fsync_delay: Option<Duration>,
+}
+
+impl Common {
+    /// The slower disk, if there is to be one.
+    ///
+    /// # Errors
+    /// It cannot be made here.
+    pub fn disk(&self) -> Result<Option<SlowDisk>, String> {
+        self.fsync_delay.map(SlowDisk::make).transpose()
+    }
 }
 
 /// One load on one server in one round.
@@ -82,7 +97,8 @@ impl Results {
     }
 }
 
-/// Runs the loads on all servers in turn; `keep` is told after each.
+/// Runs the loads on all servers in turn; `keep` is told after each. With a `disk` the own ones keep
+/// their data there.
 ///
 /// # Errors
 /// A server cannot be reached, or `keep`'s.
@@ -90,6 +106,7 @@ pub fn run(
     common: &Common,
     loads: &[Load],
     name: &str,
+    disk: Option<&SlowDisk>,
     mut keep: impl FnMut(&Results) -> Result<(), String>,
 ) -> Result<(), String> {
     check_names(&common.targets)?;
@@ -97,10 +114,17 @@ pub fn run(
         return Err("the load has at least one client and one insert".into());
     }
     let most = loads.iter().map(|load| load.clients).max().unwrap_or(0);
+    let place = disk.map(SlowDisk::place);
+    let place = place.as_deref();
     let mut servers = Vec::new();
     for target in &common.targets {
-        let directory = common.datadir.as_deref();
-        servers.push(Server::reach(target, most, directory, Limit::Durable)?);
+        let directory = place.or(common.datadir.as_deref());
+        servers.push(Server::reach(
+            target,
+            most,
+            directory,
+            Limit::Durable(place),
+        )?);
     }
     let mut results = Results {
         servers: servers.iter_mut().map(Server::described).collect(),
@@ -164,15 +188,27 @@ pub fn run(
 /// # Errors
 /// The measurements cannot be written as JSON.
 pub fn section(common: &Common, results: &Results) -> Result<Section, String> {
+    let mut settings = vec![
+        ("rounds".into(), common.rounds.to_string()),
+        ("statement".into(), super::INSERT.statements[0].sql().into()),
+        (
+            "threads of the generator".into(),
+            common.threads.to_string(),
+        ),
+    ];
+    let mut notes = Vec::new();
+    if let Some(delay) = common.fsync_delay {
+        let us = delay.as_micros();
+        settings.push(("delay of syncs".into(), format!("{us} µs")));
+        notes.push(format!(
+            "The servers that this program started ({OWN}, {LIMIT}) keep their data on a disk whose \
+             syncs take {us} µs longer than this machine's; it is a file system in user space, \
+             which makes other calls slower, too. Other servers are on disks of their own."
+        ));
+    }
     Ok(Section {
-        settings: vec![
-            ("rounds".into(), common.rounds.to_string()),
-            ("statement".into(), super::INSERT.statements[0].sql().into()),
-            (
-                "threads of the generator".into(),
-                common.threads.to_string(),
-            ),
-        ],
+        settings,
+        notes,
         servers: results.servers.clone(),
         gaps: results.gaps.clone(),
         data: serde_json::to_value(results).map_err(|error| error.to_string())?,

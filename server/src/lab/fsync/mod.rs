@@ -14,6 +14,7 @@ use super::{
         rounds::{self, Common},
     },
     report::{Keeper, Output, Sample, sync_times},
+    slow_disk::SlowDisk,
 };
 use clap::Args;
 
@@ -39,6 +40,8 @@ Examples:
   cohort lab fsync --target cohort --target limit \\
       --target mysql=mysql://root@127.0.0.1:3306?pid=$(pidof mysqld) --trace --html fsync.html
       side by side with a running MySQL, and counted by strace, too
+  cohort lab fsync --target cohort --target limit --fsync-delay 1ms
+      as if this machine's disk were slower
 Servers sync where their data is; the disk that is measured first is that of TMPDIR, where the own
 server keeps its data.";
 
@@ -54,7 +57,10 @@ pub fn run(options: &Options) -> Result<(), String> {
 
 /// Measures, and has the report keep what is found.
 pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
-    let directory = std::env::temp_dir();
+    let disk = options.common.disk()?;
+    let directory = disk
+        .as_ref()
+        .map_or_else(std::env::temp_dir, SlowDisk::place);
     let measure = |grows| {
         let times = sync_times(&directory, SYNCS, grows);
         let times = times.map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -68,7 +74,11 @@ pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String>
         each: options.inserts,
         has_key: true,
     };
-    rounds::run(&options.common, &[load], report::NAME, |results| {
-        keeper.keep(report::section(options, load, &syncs, results)?)
-    })
+    rounds::run(
+        &options.common,
+        &[load],
+        report::NAME,
+        disk.as_ref(),
+        |results| keeper.keep(report::section(options, load, &syncs, results)?),
+    )
 }

@@ -40,7 +40,7 @@ pub fn section(
         let [middle, low, high] = values;
         format!("{middle} µs ({low} to {high})")
     };
-    section.notes = vec![
+    section.notes.extend([
         format!(
             "The disk: fdatasync of 4 KiB takes {} (the median of {}, least and most), where a file \
              grows {}. The naive model has the former for each commit: {} transactions/s.",
@@ -53,7 +53,7 @@ pub fn section(
          of performance_schema.file_summary_by_instance, which in other servers has opens and the \
          like as well. Syncs from outside are system calls."
             .into(),
-    ];
+    ]);
     section.notes.extend(
         results
             .targets()

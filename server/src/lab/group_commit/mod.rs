@@ -59,7 +59,12 @@ pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String>
         clients: 2 * options.clients,
         ..once
     };
-    rounds::run(&options.common, &[once, twice], report::NAME, |results| {
-        keeper.keep(report::section(options, (once, twice), results)?)
-    })
+    let disk = options.common.disk()?;
+    rounds::run(
+        &options.common,
+        &[once, twice],
+        report::NAME,
+        disk.as_ref(),
+        |results| keeper.keep(report::section(options, (once, twice), results)?),
+    )
 }

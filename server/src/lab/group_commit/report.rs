@@ -34,12 +34,12 @@ pub fn section(
     section
         .settings
         .push(("inserts of each".into(), once.each.to_string()));
-    section.notes = vec![
+    section.notes.extend([
         "Groups by last_committed are read from the binary log itself (MariaDB: commit_id). Syncs of a \
          file from inside are COUNT_MISC of performance_schema.file_summary_by_instance, which in \
          other servers than Cohort has opens and the like as well."
             .into(),
-    ];
+    ]);
     let targets: Vec<&str> = results.targets().collect();
     let measured = targets.iter().filter(|target| **target != LIMIT);
     section.findings = measured

@@ -167,7 +167,7 @@ pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String>
     let mut servers = Vec::new();
     for target in &options.targets {
         let directory = options.datadir.as_deref();
-        let mut server = Server::reach(target, most, directory, Limit::Durable)?;
+        let mut server = Server::reach(target, most, directory, Limit::Durable(None))?;
         server.load(options.rows)?;
         servers.push(server);
     }
