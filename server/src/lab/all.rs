@@ -45,7 +45,7 @@ Examples:
 
 /// What the measurements of --quick that take a given time may take together, in seconds. The rest
 /// of its four minutes is for loading, logins, and what has a fixed size.
-const QUICK_S: f64 = 110.0;
+const QUICK_S: f64 = 90.0;
 
 /// The sizes of a run.
 struct Sizes {
@@ -124,8 +124,8 @@ impl Options {
             true => Sizes {
                 rows: 50_000,
                 clients: "3,64",
-                connections: "16,512",
-                modes: "transactions,off",
+                connections: "16,128",
+                modes: "transactions",
                 inserts: 300,
                 users: 5000,
                 columns: "none,2-sql,2-sql-barrier,2-sql-limit",
@@ -136,8 +136,8 @@ impl Options {
         sizes.rounds = self.rounds.unwrap_or(sizes.rounds);
         sizes.rows = self.rows.unwrap_or(sizes.rows);
         if self.quick {
-            // 8 of tx-modes, 4 of dtm, 16 of thread-pool; each with its warm-up.
-            let measurements = (8 + 4 + 16) * targets * sizes.rounds;
+            // 8 of tx-modes, 4 of dtm, 8 of thread-pool; each with its warm-up.
+            let measurements = (8 + 4 + 8) * targets * sizes.rounds;
             sizes.seconds = QUICK_S / measurements as f64 / 1.5;
         }
         sizes.seconds = self.seconds.unwrap_or(sizes.seconds);
@@ -229,7 +229,7 @@ mod tests {
             let sizes = options.sizes(count);
             let each = 1.5 * sizes.seconds;
             assert!(
-                (each * (28 * 3 * count) as f64 - QUICK_S).abs() < 1.0,
+                (each * (20 * 3 * count) as f64 - QUICK_S).abs() < 1.0,
                 "{each}"
             );
         }

@@ -60,10 +60,7 @@ pub fn section(options: &Options, results: &Results) -> Result<Section, String> 
         findings,
         settings: vec![
             ("rounds".into(), rounds.rounds.to_string()),
-            (
-                "seconds of a measurement".into(),
-                rounds.seconds.to_string(),
-            ),
+            ("seconds of a measurement".into(), number(rounds.seconds)),
             ("users".into(), options.users.to_string()),
             ("clients".into(), options.clients.to_string()),
         ],

@@ -93,19 +93,19 @@ fn findings(results: &Results, load: Load, naive: f64) -> Vec<String> {
         if rounds.is_empty() {
             return None;
         }
-        let speed = tps(&rounds).median();
+        let speed = tps(&rounds);
+        let ratio = speed.map(|tps| tps / naive).times();
         let mut text = format!(
-            "{target} commits {} transactions a second, {} times what one sync for each would allow",
-            number(speed),
-            number(speed / naive)
+            "{target} commits {speed} transactions a second; to one sync for each that is {ratio}"
         );
         if let Some((size, how)) = a_group(&rounds) {
-            text += &format!(": {} share a group ({how})", number(size.median()));
+            let size = number(size.median());
+            text += &format!("; {size} share a group ({how})");
         }
         let syncs = all_syncs(&rounds, results, load, target);
         if !syncs.is_empty() {
             let each = syncs.median() / load.transactions() as f64;
-            text += &format!(", and a transaction takes {} syncs", number(each));
+            text += &format!("; a transaction takes {} syncs", number(each));
         }
         Some(text + ".")
     });
@@ -430,8 +430,9 @@ mod tests {
         assert_eq!(
             section.findings,
             [
-                "a commits 8,000 transactions a second, 8 times what one sync for each would allow: 4 share \
-              a group (its own counter), and a transaction takes 0.25 syncs."
+                "a commits 8,000 ±0% transactions a second; to one sync for each that is 8.00 times \
+                 (8.00 to 8.00 in 2 rounds); 4 share a group (its own counter); a transaction takes 0.25 \
+                 syncs."
             ]
         );
         let row = |table: usize, row: usize| -> Vec<String> {

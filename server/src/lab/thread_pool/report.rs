@@ -77,7 +77,7 @@ pub fn section(options: &Options, results: &Results) -> Result<Section, String> 
         ("rounds".to_owned(), rounds.rounds.to_string()),
         (
             "seconds of a measurement".to_owned(),
-            rounds.seconds.to_string(),
+            number(rounds.seconds),
         ),
         ("rows".to_owned(), options.rows.to_string()),
         (

@@ -32,10 +32,7 @@ pub fn section(options: &Options, results: &Results) -> Result<Section, String> 
             .collect(),
         settings: vec![
             ("rounds".into(), rounds.rounds.to_string()),
-            (
-                "seconds of a measurement".into(),
-                rounds.seconds.to_string(),
-            ),
+            ("seconds of a measurement".into(), number(rounds.seconds)),
             ("rows".into(), options.rows.to_string()),
             (
                 "threads of the generator".into(),
