@@ -24,6 +24,9 @@ pub struct Environment {
     pub program: String,
     /// The command, without passwords.
     pub command: String,
+    /// What its maker has to say of it; empty if nothing.
+    #[serde(default)]
+    pub remark: String,
     /// The kernel's release.
     pub kernel: String,
     /// How many processors of which kind.
@@ -54,6 +57,7 @@ impl Environment {
             at: moment(now.map_or(0, |now| now.as_secs().cast_signed())),
             program: format!("cohort {}", env!("CARGO_PKG_VERSION")),
             command: command(std::env::args().skip(1)),
+            remark: String::new(),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             processors: processors(&read("/proc/cpuinfo")),
             memory_bytes: memory(&read("/proc/meminfo")),
@@ -71,6 +75,7 @@ impl Environment {
             ("made at", self.at.clone()),
             ("by", self.program.clone()),
             ("command", self.command.clone()),
+            ("remark", self.remark.clone()),
             ("kernel", self.kernel.clone()),
             ("processors", self.processors.clone()),
             ("memory", format!("{memory:.1} GiB")),

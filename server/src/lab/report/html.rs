@@ -49,6 +49,7 @@ pub fn page(report: &Report) -> Result<String, String> {
                     "Figures are medians of the rounds; ± is half of the distance between the least and \
                      the most, in percent. What the rounds do not agree about is not told as a finding."
                 }
+                @if !report.environment.remark.is_empty() { p { (report.environment.remark) } }
                 ul {
                     @for section in &report.experiments {
                         @for finding in section.findings.iter().take(1) {
@@ -171,6 +172,7 @@ mod tests {
             format: FORMAT,
             environment: Environment {
                 command: evil.into(),
+                remark: evil.into(),
                 ..Environment::default()
             },
             experiments: vec![Section {

@@ -14,6 +14,9 @@ pub struct Output {
     /// Writes the report to this file as a page with plots, which needs nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// What a reader of the report should know besides
+    #[arg(long, value_name = "TEXT")]
+    remark: Option<String>,
 }
 
 /// A report that grows.
@@ -32,7 +35,10 @@ impl Keeper {
             output: output.clone(),
             report: Report {
                 format: FORMAT,
-                environment: Environment::here()?,
+                environment: Environment {
+                    remark: output.remark.clone().unwrap_or_default(),
+                    ..Environment::here()?
+                },
                 experiments: Vec::new(),
             },
         })
@@ -63,6 +69,9 @@ impl Keeper {
     pub fn end(self, outcome: Result<(), String>) -> Result<(), String> {
         let shown: Vec<_> = self.report.experiments.iter().map(text::render).collect();
         print!("{}", shown.join("\n"));
+        if !self.report.environment.remark.is_empty() {
+            println!("\n{}", self.report.environment.remark);
+        }
         if let Some(path) = &self.output.html {
             let page = html::page(&self.report)?;
             fs::write(path, page).map_err(|error| format!("{}: {error}", path.display()))?;

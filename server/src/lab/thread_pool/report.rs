@@ -1,8 +1,9 @@
 //! What the experiment has found.
 
 use super::{Measurement, Options, Results};
-use crate::lab::report::{
-    Cell as TableCell, Plot, Sample, Section, Series, Shape, Table, distinct, number,
+use crate::lab::{
+    report::{Cell as TableCell, Plot, Sample, Section, Series, Shape, Table, distinct, number},
+    target::LIMIT,
 };
 
 /// The experiment, as on the command line.
@@ -105,6 +106,7 @@ pub fn section(options: &Options, results: &Results) -> Result<Section, String> 
         plots.push(plot(results, workload));
     }
     tables.extend(summary(results));
+    tables.extend(of_limit(results, &workloads));
     let gap = |gap: &super::Gap| {
         let super::Gap {
             target,
@@ -136,7 +138,10 @@ fn finding(results: &Results, workload: &str) -> Option<String> {
     let connections = distinct(results.measurements.iter().map(|m| m.connections));
     let least = *connections.iter().min()?;
     let most = *connections.iter().max().filter(|most| **most > least)?;
-    let each = variants(results).into_iter().filter_map(|variant| {
+    let measured = variants(results)
+        .into_iter()
+        .filter(|(target, _)| target != LIMIT);
+    let each = measured.filter_map(|variant| {
         let tps = |n| cell(results, &variant, workload, n).tps();
         let ratio = tps(most).to(&tps(least));
         let text = format!("{} {} {}", variant.0, variant.1, ratio.times());
@@ -224,6 +229,30 @@ fn summary(results: &Results) -> Option<Table> {
     Some(table)
 }
 
+/// How far each variant is from the limit, if that was measured, too.
+fn of_limit(results: &Results, workloads: &[&str]) -> Option<Table> {
+    let all = variants(results);
+    let limit = all.iter().find(|(target, _)| target == LIMIT)?;
+    let head = ["", "connections"]
+        .into_iter()
+        .chain(workloads.iter().copied());
+    let mut table = Table::new("TPS / TPS of limit", head);
+    for variant in all.iter().filter(|variant| *variant != limit) {
+        for connections in distinct(results.measurements.iter().map(|m| m.connections)) {
+            let mut row = vec![
+                TableCell::text(format!("{} {}", variant.0, variant.1)),
+                TableCell::text(number(connections as f64)),
+            ];
+            row.extend(workloads.iter().map(|workload| {
+                let tps = |variant| cell(results, variant, workload, connections).tps();
+                TableCell::from(tps(variant).to(&tps(limit)))
+            }));
+            table.rows.push(row);
+        }
+    }
+    Some(table)
+}
+
 fn variants(results: &Results) -> Vec<Variant> {
     distinct(
         results
@@ -276,7 +305,7 @@ mod tests {
 
     #[test]
     fn tables() {
-        let results = Results {
+        let mut results = Results {
             measurements: vec![
                 measurement(64, 1, 1000.0, 64.0),
                 measurement(64, 2, 1100.0, 64.0),
@@ -287,7 +316,7 @@ mod tests {
         };
         let command = Options::augment_args(Command::new("x"));
         let options = Options::from_arg_matches(&command.get_matches_from(["x"])).unwrap();
-        let section = section(&options, &results).unwrap();
+        let section = super::section(&options, &results).unwrap();
         let shown = |table: usize| -> Vec<Vec<String>> {
             let rows = section.tables[table].rows.iter();
             rows.map(|row| row.iter().map(TableCell::shown).collect())
@@ -305,5 +334,14 @@ mod tests {
             ]
         );
         assert_eq!(section.plots[0].places, ["64", "4,096"]);
+        results.measurements.push(Measurement {
+            target: LIMIT.into(),
+            ..measurement(64, 1, 4000.0, 1.0)
+        });
+        let section = super::section(&options, &results).unwrap();
+        let table = section.tables.last().unwrap();
+        assert_eq!(table.title, "TPS / TPS of limit");
+        let row: Vec<String> = table.rows[0].iter().map(TableCell::shown).collect();
+        assert_eq!(row, ["cohort none", "64", "0.25"]);
     }
 }
