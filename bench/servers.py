@@ -144,10 +144,10 @@ class Null(Server):
         self.log = log
 
     def start(self):
-        command = [TARGET / "release/null-server", str(self.port)]
+        command = [TARGET / "release/cohort", "lab", "null-server", f"--port={self.port}"]
         if self.log:
             shutil.rmtree(self.log, ignore_errors=True)
-            command.append(self.log)
+            command.append(f"--datadir={self.log}")
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL,
                                         start_new_session=True)
         self.wait()

@@ -5,7 +5,7 @@ use super::{
     show::write_all,
 };
 use crate::backup::moment;
-use cohort_engine::log::LoggedPart;
+use cohort_engine::log::{Groups, LoggedPart, Membership};
 use std::{collections::BTreeMap, path::PathBuf};
 
 #[derive(Default)]
@@ -13,36 +13,6 @@ struct OfTable {
     transactions: u64,
     rows: [u64; 3],
     bytes: u64,
-}
-
-/// Of transactions that have the same last_committed, one after another.
-#[derive(Default)]
-struct Groups {
-    current: Option<(u64, u64)>,
-    /// By their size: 1, 2 to 3, 4 to 7 ….
-    sizes: BTreeMap<u32, u64>,
-    largest: u64,
-    count: u64,
-}
-
-impl Groups {
-    fn member(&mut self, last_committed: u64, sequence_number: u64) {
-        match &mut self.current {
-            // Numbers begin again in another file.
-            Some((group, size)) if *group == last_committed && sequence_number > 1 => *size += 1,
-            _ => {
-                self.end();
-                self.current = Some((last_committed, 1));
-            }
-        }
-    }
-    fn end(&mut self) {
-        if let Some((_, size)) = self.current.take() {
-            *self.sizes.entry(size.ilog2()).or_default() += 1;
-            self.largest = self.largest.max(size);
-            self.count += 1;
-        }
-    }
 }
 
 #[derive(Default)]
@@ -70,7 +40,10 @@ pub fn run(files: &[PathBuf], which: &Which) -> Result<(), String> {
         }
         totals.first.get_or_insert(transaction.committed_micros);
         totals.last = transaction.committed_micros;
-        groups.member(transaction.last_committed, transaction.sequence_number);
+        groups.member(Membership::Clock {
+            last_committed: transaction.last_committed,
+            sequence_number: transaction.sequence_number,
+        });
         let mut seen = Vec::new();
         for part in parts {
             match part {

@@ -8,7 +8,7 @@
 use super::{
     generator::{Fleet, Plan, histogram},
     report,
-    server::{Server, memory},
+    server::{Limit, Server, memory},
     target::{Address, Endpoint, Target},
     workload::Workload,
 };
@@ -56,16 +56,19 @@ const LOGINS: usize = 64;
 
 /// Measures and prints.
 pub fn run(options: &Options) -> Result<(), String> {
-    let mut rows = vec![report::words(&[
+    let head = [
         "server",
         "KiB a silent connection",
         "KiB a talking one",
         "login p50/p99/max ms, nothing to do",
         "login p50/p99/max ms, all busy",
         "admin port, all busy",
-    ])];
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
     for target in &options.targets {
-        let mut server = Server::reach(target, options.connections, options.datadir.as_deref())?;
+        let directory = options.datadir.as_deref();
+        let mut server =
+            Server::reach(target, options.connections, directory, Limit::Durable(None))?;
         server.load(options.rows)?;
         let row = measure(options, &server);
         rows.push(row.map_err(|error| format!("{}: {error}", server.name))?);
@@ -104,6 +107,7 @@ fn measure(options: &Options, server: &Server) -> Result<Vec<String>, String> {
         rate: None,
         warmup: Duration::from_secs(2),
         time: Duration::from_secs_f64(options.seconds),
+        each: None,
     };
     let admin = server.admin();
     let _running = Progress::timed(

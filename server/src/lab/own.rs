@@ -1,6 +1,7 @@
-//! This program's own server, started to be measured.
+//! This program's own server, and the null server, started to be measured.
 
 use super::{
+    server::Limit,
     target::{Address, Endpoint},
     temporary::Temporary,
 };
@@ -36,6 +37,23 @@ impl Own {
         Own::start_with(connections, directory, &["--coordinator=off".to_owned()])
     }
 
+    /// Starts the null server ([`super::null_server`]).
+    pub fn start_null(limit: Limit<'_>) -> Result<Own, String> {
+        let made = Temporary::make("null").map_err(|error| error.to_string())?;
+        let port = free_port().map_err(|error| format!("no free port: {error}"))?;
+        let mut arguments = ["lab", "null-server", "--companion"]
+            .map(String::from)
+            .to_vec();
+        arguments.push(format!("--port={port}"));
+        if let Limit::Durable(directory) = limit {
+            let log = directory.unwrap_or(made.path()).join("null");
+            arguments.push(format!("--datadir={}", log.display()));
+        }
+        let output = made.path().join("null.log");
+        let child = spawn(&arguments, &output)?;
+        Own::reached(child, port, Some(made), &output)
+    }
+
     fn start_with(
         connections: usize,
         directory: Option<&Path>,
@@ -50,7 +68,22 @@ impl Own {
         let root = kept.expect("given or made");
         std::fs::create_dir_all(root).map_err(|e| format!("{}: {e}", root.display()))?;
         let log = root.join("cohort.log");
-        let child = spawn(port, &root.join("data"), &log, connections, flags)?;
+        let mut arguments = ["serve", "--companion"].map(String::from).to_vec();
+        arguments.push(format!("--port={port}"));
+        arguments.push(format!("--max-connections={connections}"));
+        arguments.push(format!("--datadir={}", root.join("data").display()));
+        arguments.extend_from_slice(flags);
+        let child = spawn(&arguments, &log)?;
+        Own::reached(child, port, made, &log)
+    }
+
+    /// A server that was started, when it lets clients in.
+    fn reached(
+        child: Child,
+        port: u16,
+        temporary: Option<Temporary>,
+        log: &Path,
+    ) -> Result<Own, String> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut server = Own {
             child,
@@ -61,9 +94,9 @@ impl Own {
                     ..Account::default()
                 },
             },
-            _temporary: made,
+            _temporary: temporary,
         };
-        server.wait(&log)?;
+        server.wait(log)?;
         Ok(server)
     }
 
@@ -124,26 +157,15 @@ pub(super) fn free_port() -> io::Result<u16> {
     Ok(probe.local_addr()?.port())
 }
 
-fn spawn(
-    port: u16,
-    data: &Path,
-    log: &Path,
-    connections: usize,
-    flags: &[String],
-) -> Result<Child, String> {
+/// Starts this program once more. `--companion` gives it a session of its own: some kernels share
+/// processors fairly between sessions, and a server in ours would get what the load generator leaves
+/// of our share.
+fn spawn(arguments: &[String], log: &Path) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let open = || File::create(log).map_err(|e| format!("{}: {e}", log.display()));
-    let output = open()?;
+    let output = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
     let errors = output.try_clone().map_err(|error| error.to_string())?;
-    // A session of its own: some kernels share processors fairly between sessions, and a server
-    // in ours would get what the load generator leaves of our share.
     Command::new(program)
-        .args(["serve", "--companion"])
-        .arg(format!("--port={port}"))
-        .arg(format!("--max-connections={connections}"))
-        .arg("--datadir")
-        .arg(data)
-        .args(flags)
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors)

@@ -1,10 +1,9 @@
 //! What experiments have in common that measure in rounds.
 
 use clap::Args;
-use serde::Serialize;
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-/// How often and how long is measured, and where the measurements go.
+/// How often and how long is measured.
 #[derive(Args, Clone, Debug)]
 pub struct Rounds {
     /// Rounds; medians count
@@ -16,9 +15,6 @@ pub struct Rounds {
     /// Seconds before each measurement that do not count
     #[arg(long, default_value_t = 2.0)]
     warmup: f64,
-    /// Writes every single measurement to this file
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
 }
 
 impl Rounds {
@@ -40,13 +36,20 @@ impl Rounds {
         Duration::from_secs_f64(self.seconds)
     }
 
-    /// Writes what is there so far, if it is to be written: better than nothing, if the rest is
-    /// interrupted.
-    pub fn write_json(&self, results: &impl Serialize) -> Result<(), String> {
-        let Some(path) = &self.json else {
-            return Ok(());
-        };
-        let text = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
-        std::fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+    /// How long so many measurements take, without what is between them.
+    #[must_use]
+    pub fn estimate(&self, measurements: usize) -> Duration {
+        (self.warmup() + self.time()) * u32::try_from(measurements).unwrap_or(u32::MAX)
     }
+}
+
+/// Tells the user how much will be measured, and how long that takes at least.
+pub fn announce(experiment: &str, measurements: usize, time: Duration) {
+    let seconds = time.as_secs_f64();
+    let time = if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.0} min", seconds / 60.0)
+    };
+    eprintln!("{experiment}: {measurements} measurements, about {time} besides loading");
 }

@@ -3,10 +3,11 @@
 use super::{
     control::{Control, Error},
     own::Own,
+    report::Described,
     table,
-    target::{Endpoint, OWN, Target},
+    target::{Endpoint, LIMIT, OWN, Target},
 };
-use std::{fmt, path::Path, time::Duration};
+use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 /// The variable that says whose statements go first (Percona Server's, and ours).
 const MODE: &str = "thread_pool_high_prio_mode";
@@ -16,8 +17,37 @@ const SIZE: &str = "thread_pool_size";
 const SPARE: usize = 20;
 /// Statements that one connection prepares at most.
 const PREPARED: usize = 12;
-/// What the null server of the benchmarks has in its version.
+/// What the null server has in its version.
 const NULL: &str = "-null";
+/// Variables that are told of a server, where it has them: those that durability and speed hang on.
+const TOLD: [&str; 17] = [
+    "binlog_format",
+    "binlog_group_commit_sync_delay",
+    "binlog_order_commits",
+    "binlog_transaction_dependency_tracking",
+    "gtid_mode",
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "log_bin",
+    "sync_binlog",
+    "thread_handling",
+    "thread_pool_high_prio_mode",
+    "thread_pool_size",
+    "transaction_isolation",
+];
+
+/// Which null server [`Target::Limit`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit<'a> {
+    /// One that makes a record durable for each commit, in this directory, else in a temporary one.
+    Durable(Option<&'a Path>),
+    /// One without a log, for reads.
+    WithoutLog,
+}
 
 /// How a server schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +102,7 @@ pub struct Server {
     /// Global variables as they were found.
     found: Vec<(&'static str, String)>,
     /// Ends the server when all is done.
-    _own: Option<Own>,
+    own: Option<Own>,
 }
 
 impl Server {
@@ -81,6 +111,7 @@ impl Server {
         target: &Target,
         connections: usize,
         directory: Option<&Path>,
+        limit: Limit<'_>,
     ) -> Result<Server, String> {
         let (name, mut endpoint, pid, own) = match target {
             Target::Own => {
@@ -91,6 +122,11 @@ impl Server {
                     Some(own.pid()),
                     Some(own),
                 )
+            }
+            Target::Limit => {
+                let own = Own::start_null(limit)?;
+                let (endpoint, pid) = (own.endpoint.clone(), own.pid());
+                (LIMIT.to_owned(), endpoint, Some(pid), Some(own))
             }
             Target::Running {
                 name,
@@ -119,7 +155,7 @@ impl Server {
             version: control.version.clone(),
             control,
             found: Vec::new(),
-            _own: own,
+            own,
         };
         server.make_room(connections);
         server.find_admin_port();
@@ -130,6 +166,57 @@ impl Server {
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.version.contains(NULL)
+    }
+
+    /// Whether this program has started it.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Whether it is Cohort, which has tables of its own.
+    #[must_use]
+    pub fn is_cohort(&self) -> bool {
+        self.version.to_ascii_lowercase().contains("cohort")
+    }
+
+    /// The connection for what is done between measurements.
+    pub fn control(&mut self) -> &mut Control {
+        &mut self.control
+    }
+
+    /// What a report says of it.
+    pub fn described(&mut self) -> Described {
+        let has = |name: &&str| {
+            // What it cannot tell is left out.
+            let value = self.control.variable(name).ok().flatten();
+            value.map(|value| ((*name).to_owned(), value))
+        };
+        Described {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            variables: TOLD.iter().filter_map(has).collect(),
+        }
+    }
+
+    /// Those of the global status counters that the server has.
+    ///
+    /// # Errors
+    /// The server cannot be asked.
+    pub fn status(&mut self, names: &[&str]) -> Result<BTreeMap<String, u64>, String> {
+        let asked: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+        let sql = format!(
+            "SHOW GLOBAL STATUS WHERE Variable_name IN ({})",
+            asked.join(", ")
+        );
+        let rows = self.control.query(&sql);
+        let rows = rows.map_err(|error| format!("{}: its counters: {error}", self.name))?;
+        let pair = |row: Vec<Option<String>>| {
+            let mut row = row.into_iter();
+            let name = row.next()??;
+            Some((name, row.next()??.parse().ok()?))
+        };
+        Ok(rows.into_iter().filter_map(pair).collect())
     }
 
     /// Raises the limits that stand in the way; where that fails, opening connections will tell.
@@ -203,7 +290,7 @@ impl Server {
     }
 
     /// Sets a global variable, and remembers what it was.
-    fn set(&mut self, name: &'static str, value: &str) -> Result<(), Error> {
+    pub fn set(&mut self, name: &'static str, value: &str) -> Result<(), Error> {
         if !self.found.iter().any(|(known, _)| *known == name)
             && let Some(found) = self.control.variable(name)?
         {
@@ -221,15 +308,21 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    /// Puts the variables back.
-    fn drop(&mut self) {
+impl Server {
+    /// Puts the variables back that were set.
+    pub fn put_back(&mut self) {
         for (name, value) in std::mem::take(&mut self.found) {
             let number = value.parse::<u64>().is_ok();
             let value = if number { value } else { format!("'{value}'") };
             // The server may be gone; then there is nothing to put back.
             let _ = self.control.query(&format!("SET GLOBAL {name} = {value}"));
         }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.put_back();
     }
 }
 

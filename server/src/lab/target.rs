@@ -9,6 +9,7 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
 };
 use std::{
+    collections::HashSet,
     fmt, io,
     net::{SocketAddr, TcpStream, ToSocketAddrs},
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -91,6 +92,8 @@ pub struct Endpoint {
 pub enum Target {
     /// The server of this program, started for the purpose.
     Own,
+    /// A server that does next to nothing, started for the purpose: what no server can reach.
+    Limit,
     /// One that runs.
     Running {
         /// Its column in the report.
@@ -104,6 +107,22 @@ pub enum Target {
 
 /// The name of [`Target::Own`].
 pub const OWN: &str = "cohort";
+/// The name of [`Target::Limit`].
+pub const LIMIT: &str = "limit";
+
+/// Refuses targets that tables could not tell apart.
+///
+/// # Errors
+/// Two have the same name.
+pub fn check_names(targets: &[Target]) -> Result<(), String> {
+    let names: HashSet<_> = targets.iter().map(Target::name).collect();
+    if names.len() < targets.len() {
+        return Err("two targets have the same name: give each its own, as in \
+                    --target NAME=mysql://…"
+            .into());
+    }
+    Ok(())
+}
 
 impl Target {
     /// Its column in the report.
@@ -111,14 +130,15 @@ impl Target {
     pub fn name(&self) -> &str {
         match self {
             Target::Own => OWN,
+            Target::Limit => LIMIT,
             Target::Running { name, .. } => name,
         }
     }
 }
 
 const DATABASE: &str = "sbtest";
-const FORM: &str = "a target is cohort (this program's own server) or \
-                    NAME=mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?socket=PATH][&pid=N]";
+const FORM: &str = "a target is cohort (this program's own server), limit (a server that does next \
+                    to nothing) or NAME=mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?socket=PATH][&pid=N]";
 
 impl FromStr for Target {
     type Err = String;
@@ -126,6 +146,9 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Target, String> {
         if text == OWN {
             return Ok(Target::Own);
+        }
+        if text == LIMIT {
+            return Ok(Target::Limit);
         }
         let (name, url) = match text.split_once('=') {
             Some((name, url)) if !name.contains('/') => (Some(name), url),
@@ -206,6 +229,7 @@ mod tests {
     #[test]
     fn urls() {
         assert_eq!("cohort".parse(), Ok(Target::Own));
+        assert_eq!("limit".parse(), Ok(Target::Limit));
         let (name, endpoint, pid) = running("my=mysql://sb:p%40ss@127.0.0.1:3397/db?pid=7");
         assert_eq!((&*name, pid), ("my", Some(7)));
         assert_eq!(endpoint.address.to_string(), "127.0.0.1:3397");

@@ -1,31 +1,27 @@
 //! Directories that go when a run of the lab ends.
 
 use parking_lot::Mutex;
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    iterator::Signals,
-};
 use std::{
     fs, io,
     path::{Path, PathBuf},
     process,
-    sync::Once,
-    thread,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 /// Those that are there.
 static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A directory for what is kept only for as long as this is: it goes when this is dropped, and when
-/// the process is asked to end. (The processes that the lab starts end with it by themselves.)
+/// the process is asked to end ([`super::interrupt`]). (The processes that the lab starts end with it by themselves.)
 pub struct Temporary(PathBuf);
 
 impl Temporary {
     /// Makes the directory; `what` is kept there.
     pub fn make(what: &str) -> io::Result<Temporary> {
-        static WATCH: Once = Once::new();
-        WATCH.call_once(remove_on_signal);
-        let name = format!("cohort-lab-{what}-{}", process::id());
+        /// Several servers may run at the same time.
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("cohort-lab-{what}-{}-{number}", process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path)?;
         MADE.lock().push(path.clone());
@@ -53,15 +49,7 @@ fn remove(path: &Path) {
     }
 }
 
-fn remove_on_signal() {
-    // Without the signals the directories stay, which hurts nothing else.
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else {
-        return;
-    };
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            MADE.lock().iter().for_each(|path| remove(path));
-            process::exit(130);
-        }
-    });
+/// Removes those that are there, for the process is about to end.
+pub fn remove_all() {
+    MADE.lock().iter().for_each(|path| remove(path));
 }

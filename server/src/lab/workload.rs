@@ -27,6 +27,7 @@ pub const PAD_LENGTH: usize = PAD_GROUPS * (GROUP + 1) - 1;
 #[allow(missing_docs)] // their texts say it
 pub enum Statement {
     Begin,
+    BeginReadOnly,
     PointSelect,
     SimpleRange,
     SumRange,
@@ -36,12 +37,13 @@ pub enum Statement {
     NonIndexUpdate,
     Delete,
     Insert,
+    InsertProduct,
     Commit,
 }
 
 use Statement::{
-    Begin, Commit, Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange,
-    PointSelect, SimpleRange, SumRange,
+    Begin, BeginReadOnly, Commit, Delete, DistinctRange, IndexUpdate, Insert, InsertProduct,
+    NonIndexUpdate, OrderRange, PointSelect, SimpleRange, SumRange,
 };
 
 impl Statement {
@@ -53,6 +55,7 @@ impl Statement {
     pub const fn sql(self) -> &'static str {
         match self {
             Begin => "BEGIN",
+            BeginReadOnly => "START TRANSACTION READ ONLY",
             PointSelect => "SELECT c FROM sbtest1 WHERE id=?",
             SimpleRange => "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?",
             SumRange => "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?",
@@ -62,6 +65,9 @@ impl Statement {
             NonIndexUpdate => "UPDATE sbtest1 SET c=? WHERE id=?",
             Delete => "DELETE FROM sbtest1 WHERE id=?",
             Insert => "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
+            InsertProduct => {
+                "INSERT INTO products (shop_id, title) VALUES (123, 'aerodynamic chair')"
+            }
             Commit => "COMMIT",
         }
     }
@@ -74,7 +80,7 @@ impl Statement {
             return;
         };
         match self {
-            Begin | Commit => put_execute(out, id, &[]),
+            Begin | BeginReadOnly | InsertProduct | Commit => put_execute(out, id, &[]),
             PointSelect | IndexUpdate => {
                 put_execute(out, id, &[Parameter::Int(draw.id())]);
             }

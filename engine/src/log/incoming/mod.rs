@@ -126,7 +126,7 @@ pub enum What<'a> {
 }
 
 /// Event types that Cohort does not write itself.
-mod kind {
+pub(in crate::log) mod kind {
     pub(super) use crate::log::event::kind::*;
     pub(super) const INTVAR: u8 = 5;
     pub(super) const RAND: u8 = 13;
@@ -145,7 +145,7 @@ mod kind {
     pub(super) const GTID_TAGGED: u8 = 42;
     pub(super) const MARIA_ANNOTATE_ROWS: u8 = 160;
     pub(super) const MARIA_BINLOG_CHECKPOINT: u8 = 161;
-    pub(super) const MARIA_GTID: u8 = 162;
+    pub(in crate::log) const MARIA_GTID: u8 = 162;
     pub(super) const MARIA_GTID_LIST: u8 = 163;
     pub(super) const MARIA_START_ENCRYPTION: u8 = 164;
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::lab::{
     own::Own,
-    report::{aligned, number, words},
+    report::{aligned, number},
     server::memory,
 };
 use crate::progress::Progress;
@@ -130,7 +130,7 @@ fn measure(options: &Options, directory: &Path) -> Result<(), String> {
         .map(|at| at.saturating_duration_since(restarted));
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let table = [
-        words(&["after a restart", ""]),
+        ["after a restart", ""].map(String::from).to_vec(),
         row(
             "unfinished transactions",
             number(options.transactions as f64),

@@ -24,8 +24,10 @@ mod service;
 
 use super::{
     control::Control,
+    interrupt,
     own::Own,
-    rounds::Rounds,
+    report::{Keeper, Output},
+    rounds::{Rounds, announce},
     server::cpu,
     target::{Endpoint, Target},
 };
@@ -82,6 +84,8 @@ pub struct Options {
     /// Where the own server keeps its data; it stays. Without it, a temporary directory
     #[arg(long, value_name = "PATH")]
     datadir: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// What `--help` ends with.
@@ -159,6 +163,8 @@ struct Results {
     users: u32,
     seconds: f64,
     measurements: Vec<Measurement>,
+    /// What was checked at the end.
+    checked: Vec<String>,
 }
 
 /// A business database and the service that uses it.
@@ -169,8 +175,15 @@ struct Business {
     service: Arc<Service>,
 }
 
-/// Measures, prints tables, and writes the file.
+/// Measures, prints tables, and writes the files.
 pub fn run(options: &Options) -> Result<(), String> {
+    let mut keeper = Keeper::new(&options.output)?;
+    let outcome = measure_all(options, &mut keeper);
+    keeper.end(outcome)
+}
+
+/// Measures, and has the report keep what is found.
+pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
     if !options.rounds.are_possible() || options.alone.contains(&0) {
         return Err("--seconds and --alone are more than 0, --warmup is not less".into());
     }
@@ -205,9 +218,37 @@ pub fn run(options: &Options) -> Result<(), String> {
         users: options.users,
         seconds: options.rounds.seconds,
         measurements: Vec::new(),
+        checked: Vec::new(),
     };
+    let visits = visits(options, all.len());
+    let estimate = options.rounds.estimate(visits.len());
+    announce(report::NAME, visits.len(), estimate);
+    for (number, visit) in visits {
+        interrupt::check()?;
+        let by = coordinator(visit.0.by());
+        let found = measure(options, &all[number], by, &checkpoints, visit)?;
+        results.measurements.push(found);
+        keeper.keep(report::section(options, &results)?)?;
+    }
+    for business in &mut all {
+        bank::check(&mut business.control, options.users)
+            .map_err(|error| format!("{}: {error}", business.name))?;
+        let name = &business.name;
+        results
+            .checked
+            .push(format!("{name}: money conserved, no transfer half done"));
+    }
+    keeper.keep(report::section(options, &results)?)
+}
+
+/// A measurement: its column, how many clients, the round.
+type Visit = (&'static Column, usize, usize);
+
+/// All measurements, each with the number of its business database.
+fn visits(options: &Options, businesses: usize) -> Vec<(usize, Visit)> {
+    let mut visits = Vec::new();
     for round in 1..=options.rounds.rounds {
-        for (number, business) in all.iter().enumerate() {
+        for number in 0..businesses {
             for column in &options.columns {
                 // The coordinator alone has nothing to do with the business database.
                 let counts: &[usize] = match column.work {
@@ -215,27 +256,11 @@ pub fn run(options: &Options) -> Result<(), String> {
                     Work::Alone { .. } if number == 0 => &options.alone,
                     Work::Alone { .. } => &[],
                 };
-                for &clients in counts {
-                    let found = measure(
-                        options,
-                        business,
-                        coordinator(column.by()),
-                        &checkpoints,
-                        (column, clients, round),
-                    )?;
-                    results.measurements.push(found);
-                    options.rounds.write_json(&results)?;
-                }
+                visits.extend(counts.iter().map(|n| (number, (*column, *n, round))));
             }
         }
     }
-    print!("{}", report::render(&results));
-    for business in &mut all {
-        bank::check(&mut business.control, options.users)
-            .map_err(|error| format!("{}: {error}", business.name))?;
-        println!("{}: money conserved, no transfer half done", business.name);
-    }
-    Ok(())
+    visits
 }
 
 /// Starts the own server if it is needed, and says where the coordinator is.
@@ -265,6 +290,13 @@ fn reach(
         (Target::Running { endpoint, pid, .. }, _) => (endpoint.clone(), *pid),
         (Target::Own, Some(own)) => (own.endpoint.clone(), Some(own.pid())),
         (Target::Own, None) => return Err("the own server does not run".into()),
+        (Target::Limit, _) => {
+            return Err(
+                "limit has no rows, so no business data: the columns with -limit show the \
+                        least that a coordinator takes"
+                    .into(),
+            );
+        }
     };
     let mut endpoint = endpoint;
     // Names are written out; the database of the URL need not be there.
@@ -321,7 +353,7 @@ fn measure(
     business: &Business,
     coordinator: Coordinator,
     checkpoints: &Checkpoints,
-    (column, clients, round): (&'static Column, usize, usize),
+    (column, clients, round): Visit,
 ) -> Result<Measurement, String> {
     let target = match column.work {
         Work::Transfer(_) => business.name.as_str(),

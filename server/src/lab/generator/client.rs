@@ -39,6 +39,8 @@ pub struct Client {
     pub step: usize,
     /// Which row the event's DELETE took.
     pub deleted: u32,
+    /// Events that it has ended in this run.
+    pub events: u32,
     /// When the event began, or should have.
     pub begun: Instant,
 }
@@ -57,6 +59,7 @@ impl Client {
             prepared: [None; Statement::COUNT],
             step: 0,
             deleted: 1,
+            events: 0,
             begun: Instant::now(),
         }
     }

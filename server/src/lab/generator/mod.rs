@@ -69,6 +69,11 @@ impl Fleet {
         self.each(|_, worker| worker.prepare(workload)).map(drop)
     }
 
+    /// Has every client execute a statement, as text.
+    pub fn say(&mut self, sql: &str) -> Result<(), String> {
+        self.each(|_, worker| worker.say(sql)).map(drop)
+    }
+
     /// Lets every client end its statement and its transaction, and forget what it has prepared.
     pub fn settle(&mut self, workload: &Workload) -> Result<(), String> {
         self.each(|_, worker| worker.settle(workload)).map(drop)

@@ -30,8 +30,10 @@ pub struct Plan {
     pub rate: Option<f64>,
     /// What is not counted at the beginning.
     pub warmup: Duration,
-    /// What is counted.
+    /// What is counted; of a fixed load, the most it may take.
     pub time: Duration,
+    /// A fixed load: so many events of each client, and no more.
+    pub each: Option<u32>,
 }
 
 /// A workload under way on one worker.
@@ -43,6 +45,8 @@ pub struct Run {
     /// What was counted since the warm-up.
     pub tally: Tally,
     measured_from: Option<(Instant, Duration)>,
+    /// Clients that have not made all events of a fixed load.
+    pub left: usize,
 }
 
 /// Processor time that this thread has used.
@@ -56,13 +60,14 @@ fn cpu_time() -> Duration {
 
 impl Run {
     /// A run that is about to begin.
-    pub fn new(plan: Plan, arrivals: Option<Arrivals>, seed: u64) -> Run {
+    pub fn new(plan: Plan, arrivals: Option<Arrivals>, clients: usize, seed: u64) -> Run {
         Run {
             plan,
             random: Random::new(seed),
             arrivals,
             tally: Tally::default(),
             measured_from: None,
+            left: clients,
         }
     }
 
@@ -138,6 +143,11 @@ impl Script for Run {
         let now = Instant::now();
         self.tally
             .event(now.saturating_duration_since(client.begun));
+        client.events += 1;
+        if self.plan.each.is_some_and(|each| client.events >= each) {
+            self.left -= 1;
+            return Ok(());
+        }
         match &mut self.arrivals {
             Some(arrivals) => {
                 arrivals.idle.push_back(number);

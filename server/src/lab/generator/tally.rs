@@ -26,6 +26,8 @@ pub struct Tally {
     pub oldest: Duration,
     /// Processor time of the generator.
     pub cpu: Duration,
+    /// How long was counted; by the worker that took longest.
+    pub elapsed: Duration,
 }
 
 /// An empty histogram of microseconds. Its size is fixed: one that grows takes what exceeds it now
@@ -48,6 +50,7 @@ impl Default for Tally {
             latency_us,
             oldest: Duration::ZERO,
             cpu: Duration::ZERO,
+            elapsed: Duration::ZERO,
         }
     }
 }
@@ -71,6 +74,7 @@ impl Tally {
         self.events_per_s = self.events as f64 / seconds;
         self.statements_per_s = self.statements as f64 / seconds;
         self.cpu = cpu;
+        self.elapsed = elapsed;
     }
 
     /// Adds what another worker counted at the same time.
@@ -87,6 +91,7 @@ impl Tally {
         debug_assert!(added.is_ok());
         self.oldest = self.oldest.max(other.oldest);
         self.cpu += other.cpu;
+        self.elapsed = self.elapsed.max(other.elapsed);
     }
 
     /// The latency in milliseconds that so many percent of the events did not exceed.
@@ -126,6 +131,7 @@ mod tests {
         assert_eq!(a.retries, BTreeMap::from([(1205, 1), (1213, 2)]));
         assert_eq!(a.oldest, Duration::from_secs(9));
         assert_eq!(a.cpu_us_per_statement(), 20.0);
+        assert_eq!(a.elapsed, Duration::from_secs(10));
         let near = |percent: f64, ms: f64| {
             let found = a.percentile_ms(percent);
             assert!((found - ms).abs() < ms / 500.0, "p{percent}: {found}");

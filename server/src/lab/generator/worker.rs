@@ -7,6 +7,7 @@ use super::{
     tally::Tally,
 };
 use crate::lab::{
+    interrupt,
     target::Endpoint,
     workload::{Statement, Workload},
 };
@@ -28,6 +29,7 @@ use std::{
     io,
     mem::MaybeUninit,
     sync::atomic::{AtomicU64, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -89,6 +91,8 @@ impl Worker {
 
     /// Waits until something happens, and has `script` go on with whatever ended.
     fn turn(&mut self, wait: Duration, script: &mut impl Script) -> Result<(), Failure> {
+        interrupt::check()?;
+        let wait = wait.min(interrupt::LOOK);
         let timeout = Timespec {
             tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: wait.subsec_nanos().into(),
@@ -177,13 +181,40 @@ impl Worker {
         Ok(())
     }
 
+    /// Has every client execute a statement, as text.
+    pub fn say(&mut self, sql: &str) -> Result<(), Failure> {
+        let mut saying = Saying {
+            left: self.clients.len(),
+        };
+        for client in &mut self.clients {
+            put_command(&mut self.out, command::QUERY, sql.as_bytes());
+            client.query(&mut self.out)?;
+        }
+        let until = Instant::now() + GET_READY;
+        while saying.left > 0 {
+            self.turn(Duration::from_millis(100), &mut saying)?;
+            if Instant::now() > until {
+                return Err(format!("{sql}: no reply after {} s", GET_READY.as_secs()));
+            }
+        }
+        Ok(())
+    }
+
     /// Runs a workload from `start` on; the rate of its plan is this worker's.
     pub fn run(&mut self, plan: Plan, start: Instant) -> Result<Tally, Failure> {
         self.seed = self.seed.wrapping_add(1 << 20);
         let arrivals = plan
             .rate
             .map(|rate| Arrivals::new(rate, start, self.clients.len(), !self.seed));
-        let mut run = Run::new(plan, arrivals, self.seed);
+        let mut run = Run::new(plan, arrivals, self.clients.len(), self.seed);
+        for client in &mut self.clients {
+            client.events = 0;
+        }
+        if plan.each.is_some() {
+            // All of a fixed load counts.
+            thread::sleep(start.saturating_duration_since(Instant::now()));
+            run.measure(Instant::now());
+        }
         if run.arrivals.is_none() {
             for client in &mut self.clients {
                 run.begin(client, Instant::now(), &mut self.out)?;
@@ -195,7 +226,7 @@ impl Worker {
             if now >= start + plan.warmup {
                 run.measure(now);
             }
-            if now >= end {
+            if now >= end || run.left == 0 {
                 return Ok(run.close(&self.clients));
             }
             let boundary = if now < start + plan.warmup {
@@ -242,7 +273,7 @@ impl Worker {
     pub fn settle(&mut self, workload: &Workload) -> Result<(), Failure> {
         let busy = self.clients.iter().filter(|client| !client.is_idle());
         let mut settling = Settling {
-            in_transaction: workload.statements.contains(&Statement::Begin),
+            in_transaction: workload.statements.contains(&Statement::Commit),
             left: busy.count(),
         };
         let until = Instant::now() + SETTLE;
@@ -283,6 +314,25 @@ impl Script for Logins<'_> {
         outcome.map_err(|error| error.to_string())?;
         self.done += 1;
         self.opened.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// One statement of each client under way.
+struct Saying {
+    left: usize,
+}
+
+impl Script for Saying {
+    fn ended(
+        &mut self,
+        _: usize,
+        _: &mut Client,
+        outcome: Outcome,
+        _: &mut Writer,
+    ) -> Result<(), Failure> {
+        outcome.map_err(|error| error.to_string())?;
+        self.left -= 1;
         Ok(())
     }
 }

@@ -4,12 +4,15 @@
 //! connections to 16,384. Rounds go through all servers and modes in turn, so that all see the
 //! same weather; medians count.
 
+mod report;
+
 use super::{
     generator::{Fleet, Plan, Tally},
-    report,
-    rounds::Rounds,
-    server::{MODES, Mode, Server},
-    target::Target,
+    interrupt,
+    report::{Described, Keeper, Output},
+    rounds::{Rounds, announce},
+    server::{Limit, MODES, Mode, Server},
+    target::{Target, check_names},
     workload::{WORKLOADS, Workload},
 };
 use crate::progress::Progress;
@@ -26,8 +29,9 @@ use std::{
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// What to measure: `cohort` (this program's own server, started on a data directory of its
-    /// own) or NAME=mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?socket=PATH][&pid=N]; may be
-    /// given several times. With pid, the server's processor time is counted
+    /// own), `limit` (a server that does next to nothing), or
+    /// NAME=mysql://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?socket=PATH][&pid=N]; may be given
+    /// several times. With pid, the server's processor time is counted
     #[arg(long = "target", value_name = "TARGET", default_value = "cohort")]
     targets: Vec<Target>,
     /// Numbers of connections
@@ -66,6 +70,8 @@ pub struct Options {
     /// directory
     #[arg(long, value_name = "PATH")]
     datadir: Option<PathBuf>,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// What `--help` ends with.
@@ -78,8 +84,8 @@ Examples:
       side by side with a running MySQL, by turns
   cohort lab thread-pool --workloads oltp_point_select --connections 64 --rate 10000
       open loop: latencies at a given load
-  cohort lab thread-pool --target null=mysql://root@127.0.0.1:3399
-      bench/null_server: what the generator itself costs
+  cohort lab thread-pool --target cohort --target limit
+      beside a server that does next to nothing: what the generator itself costs
 The server under test should run in a session of its own (setsid), as the own server does: some
 kernels share processors between sessions.";
 
@@ -134,8 +140,9 @@ pub struct Gap {
 /// All that was found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Results {
-    /// Versions by name of the server.
-    pub servers: BTreeMap<String, String>,
+    /// What was measured.
+    #[serde(skip)]
+    pub servers: Vec<Described>,
     /// Events per second, in open loop.
     pub rate: Option<f64>,
     /// Seconds of one measurement.
@@ -146,27 +153,34 @@ pub struct Results {
     pub gaps: Vec<Gap>,
 }
 
-/// Measures, prints a table, and writes the file.
+/// Measures, prints a table, and writes the files.
 pub fn run(options: &Options) -> Result<(), String> {
+    let mut keeper = Keeper::new(&options.output)?;
+    let outcome = measure_all(options, &mut keeper);
+    keeper.end(outcome)
+}
+
+/// Measures, and has the report keep what is found.
+pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
     options.check()?;
     let most = options.connections.iter().copied().max().unwrap_or(0);
     let mut servers = Vec::new();
     for target in &options.targets {
-        let mut server = Server::reach(target, most, options.datadir.as_deref())?;
+        let directory = options.datadir.as_deref();
+        let mut server = Server::reach(target, most, directory, Limit::Durable(None))?;
         server.load(options.rows)?;
         servers.push(server);
     }
     let variants = variants(&mut servers, &options.modes);
     let mut results = Results {
-        servers: servers
-            .iter()
-            .map(|s| (s.name.clone(), s.version.clone()))
-            .collect(),
+        servers: servers.iter_mut().map(Server::described).collect(),
         rate: options.rate,
         seconds: options.rounds.seconds,
         ..Results::default()
     };
     let visits = visits(options, &variants);
+    let count = visits.len() * options.workloads.len();
+    announce(report::NAME, count, options.rounds.estimate(count));
     let mut failed = HashSet::new();
     for (n, visit) in visits.iter().enumerate() {
         let server = &mut servers[visit.server];
@@ -182,7 +196,9 @@ pub fn run(options: &Options) -> Result<(), String> {
             visit.connections,
             visit.round
         );
+        interrupt::check()?;
         if let Err(error) = measure(options, visit, server, &label, &mut results) {
+            interrupt::check()?;
             eprintln!("{label}: {error}");
             failed.insert((visit.server, visit.mode.to_string(), visit.connections));
             results.gaps.push(Gap {
@@ -192,21 +208,14 @@ pub fn run(options: &Options) -> Result<(), String> {
                 error,
             });
         }
-        // So far is better than nothing, if the rest is interrupted.
-        options.rounds.write_json(&results)?;
+        keeper.keep(report::section(options, &results)?)?;
     }
-    print!("{}", report::render(&results));
     Ok(())
 }
 
 impl Options {
     fn check(&self) -> Result<(), String> {
-        let names: HashSet<_> = self.targets.iter().map(Target::name).collect();
-        if names.len() < self.targets.len() {
-            return Err("two targets have the same name: give each its own, as in \
-                        --target NAME=mysql://…"
-                .into());
-        }
+        check_names(&self.targets)?;
         if self.connections.contains(&0) {
             return Err("--connections: at least 1".into());
         }
@@ -287,6 +296,7 @@ fn measure(
             rate: options.rate,
             warmup: options.rounds.warmup(),
             time: options.rounds.time(),
+            each: None,
         };
         let running = Progress::timed(
             format!("{label}: {}", workload.name),

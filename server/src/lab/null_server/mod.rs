@@ -5,17 +5,19 @@
 //! select does; everything else gets OK. Statements can be text or prepared. One thread per
 //! connection, blocking reads, one write per reply: what Cohort does.
 //!
-//! `null-server [PORT [DIRECTORY]]`, 3399 by default, on loopback. With a directory a statement
-//! that changes something, and COMMIT, get their OK when a record is durable in a log there: see
-//! [`durable`].
+//! `cohort lab null-server --port PORT [--datadir DIRECTORY]`, on loopback, a process of its own. With
+//! a directory a statement that changes something, and COMMIT, get their OK when a record is durable
+//! in a log there: see [`durable`].
 
 mod durable;
 
+use clap::Args;
+use cohort_process::companion::accompany;
 use durable::Commits;
 use std::{
     io::{self, Read, Write},
-    net::{TcpListener, TcpStream},
-    path::Path,
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    path::PathBuf,
     sync::Arc,
     thread,
 };
@@ -34,29 +36,47 @@ const CAPABILITIES: u32 = 0x0000_0001
     | DEPRECATE_EOF;
 const AUTOCOMMIT: u16 = 2;
 const ROW_BYTES: u8 = 120;
+/// Of a connection's thread.
+const STACK: usize = 64 << 10;
 
-fn main() -> io::Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let port = arguments.next().map_or(Ok(3399), |text| {
-        text.parse()
-            .map_err(|_| io::Error::other("usage: null-server [PORT [DIRECTORY]]"))
-    })?;
-    let commits = match arguments.next() {
-        Some(directory) => Some(Arc::new(Commits::open(Path::new(&directory))?)),
-        None => None,
+/// `cohort lab null-server`, which other experiments start as the target `limit`.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Where to listen, on loopback
+    #[arg(long, default_value_t = 3399)]
+    port: u16,
+    /// Where its log is; without it nothing is durable
+    #[arg(long, value_name = "PATH")]
+    datadir: Option<PathBuf>,
+    /// Run in a session of its own, and end with the process that started this one
+    #[arg(long, hide = true)]
+    companion: bool,
+}
+
+/// Serves until the process ends.
+///
+/// # Errors
+/// It cannot listen, or the log cannot be opened.
+pub fn run(options: &Options) -> Result<(), String> {
+    let served = || -> io::Result<()> {
+        if options.companion {
+            accompany().map_err(io::Error::from)?;
+        }
+        let commits = options.datadir.as_deref().map(Commits::open).transpose()?;
+        let commits = commits.map(Arc::new);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
+        for stream in listener.incoming() {
+            let stream = stream?;
+            stream.set_nodelay(true)?;
+            let commits = commits.clone();
+            thread::Builder::new().stack_size(STACK).spawn(move || {
+                // A client that hangs up is how every connection ends.
+                let _ = serve(stream, commits.as_deref());
+            })?;
+        }
+        Ok(())
     };
-    let listener = TcpListener::bind(("127.0.0.1", port))?;
-    eprintln!("null-server: listening on 127.0.0.1:{port}");
-    for stream in listener.incoming() {
-        let stream = stream?;
-        stream.set_nodelay(true)?;
-        let commits = commits.clone();
-        thread::Builder::new().stack_size(64 << 10).spawn(move || {
-            // A client that hangs up is how every connection ends.
-            let _ = serve(stream, commits.as_deref());
-        })?;
-    }
-    Ok(())
+    served().map_err(|error| format!("the null server: {error}"))
 }
 
 /// What a statement is to this server.
@@ -71,9 +91,10 @@ enum Kind {
 
 impl Kind {
     fn of(sql: &[u8]) -> Kind {
-        const WORDS: [(&str, Kind); 6] = [
+        const WORDS: [(&str, Kind); 7] = [
             ("select", Kind::Select),
             ("begin", Kind::Begin),
+            ("start transaction", Kind::Begin),
             ("commit", Kind::Commit),
             ("insert", Kind::Change),
             ("update", Kind::Change),

@@ -1,0 +1,84 @@
+//! Keeps what was found so far, and shows it at the end.
+
+use super::{Environment, FORMAT, Report, Section, html, text};
+use crate::lab::interrupt;
+use clap::Args;
+use std::{fs, path::PathBuf};
+
+/// Where a report goes besides the terminal.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Output {
+    /// Writes the report with every single measurement to this file, which `cohort lab compare` reads
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Writes the report to this file as a page with plots, which needs nothing else
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// What a reader of the report should know besides
+    #[arg(long, value_name = "TEXT")]
+    remark: Option<String>,
+}
+
+/// A report that grows.
+pub struct Keeper {
+    output: Output,
+    report: Report,
+}
+
+impl Keeper {
+    /// Begins a report.
+    ///
+    /// # Errors
+    /// The disk for temporary files, which it tells of, cannot be written.
+    pub fn new(output: &Output) -> Result<Keeper, String> {
+        Ok(Keeper {
+            output: output.clone(),
+            report: Report {
+                format: FORMAT,
+                environment: Environment {
+                    remark: output.remark.clone().unwrap_or_default(),
+                    ..Environment::here()?
+                },
+                experiments: Vec::new(),
+            },
+        })
+    }
+
+    /// Keeps what an experiment has found so far, in place of what it had found before, and writes
+    /// the JSON file: better than nothing, if the rest is interrupted.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&mut self, section: Section) -> Result<(), String> {
+        let all = &mut self.report.experiments;
+        match all.iter_mut().find(|s| s.experiment == section.experiment) {
+            Some(before) => *before = section,
+            None => all.push(section),
+        }
+        let Some(path) = &self.output.json else {
+            return Ok(());
+        };
+        let text = serde_json::to_string(&self.report).map_err(|error| error.to_string())?;
+        fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Prints the report and writes the page, also if `outcome`, the experiment's, is an error.
+    ///
+    /// # Errors
+    /// `outcome`'s, or the page cannot be written.
+    pub fn end(self, outcome: Result<(), String>) -> Result<(), String> {
+        let shown: Vec<_> = self.report.experiments.iter().map(text::render).collect();
+        print!("{}", shown.join("\n"));
+        if !self.report.environment.remark.is_empty() {
+            println!("\n{}", self.report.environment.remark);
+        }
+        if let Some(path) = &self.output.html {
+            let page = html::page(&self.report)?;
+            fs::write(path, page).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        match outcome {
+            _ if interrupt::asked() => Err("interrupted; what was done is kept".into()),
+            outcome => outcome,
+        }
+    }
+}
