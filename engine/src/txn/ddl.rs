@@ -378,7 +378,7 @@ impl Inner {
                 if (&new.database, &new.name) != (&old.database, &old.name) {
                     free(&new.database, &new.name)?;
                 }
-                let built = !build::fresh_indexes(&before, &new).is_empty();
+                let built = !build::fresh_indexes(before, &new).is_empty();
                 new.since = if built { 0 } else { before.since };
                 records.push(dictionary::put_table(&new));
             }

@@ -2,7 +2,7 @@
 //! server that speaks MySQL's protocol.
 //!
 //! An experiment is a module with its options, what it measures and its report ([`tx_modes`],
-//! [`fsync`], [`dtm`], [`thread_pool`], [`group_commit`], [`connections`]). They share how servers are named and reached
+//! [`fsync`], [`dtm`], [`thread_pool`], [`group_commit`], [`search`], [`connections`]). They share how servers are named and reached
 //! ([`target`], [`server`], [`own`]), the least that a server does ([`null_server`]), a disk
 //! that is slower ([`slow_disk`]), a connection
 //! for what is done between measurements ([`control`]), sysbench's table and statements ([`table`],
@@ -22,6 +22,7 @@ mod own;
 mod random;
 mod report;
 mod rounds;
+mod search;
 mod server;
 mod slow_disk;
 mod table;
@@ -55,6 +56,9 @@ pub enum Experiment {
     /// the modes of the scheduler and beside other servers
     #[command(after_help = thread_pool::EXAMPLES, after_long_help = thread_pool::EXAMPLES)]
     ThreadPool(Box<thread_pool::Options>),
+    /// Searching texts: words that are in millions of rows
+    #[command(after_help = search::EXAMPLES, after_long_help = search::EXAMPLES)]
+    Search(Box<search::Options>),
     /// Memory of silent and of talking connections, and how long a login takes beside a full load
     Connections(Box<connections::Options>),
     /// What a coordinator of global transactions costs: DTM's published benchmark, made again
@@ -84,6 +88,7 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::Fsync(options) => watched(|| fsync::run(options)),
         Experiment::GroupCommit(options) => watched(|| group_commit::run(options)),
         Experiment::ThreadPool(options) => watched(|| thread_pool::run(options)),
+        Experiment::Search(options) => watched(|| search::run(options)),
         Experiment::Connections(options) => watched(|| connections::run(options)),
         Experiment::Dtm(options) => watched(|| dtm::run(options)),
         Experiment::Limit(options) => dtm::limit::run(options),

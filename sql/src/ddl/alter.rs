@@ -18,7 +18,7 @@ use crate::error::SqlError;
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
-        Collation, ColumnType, Index, Table,
+        Collation, ColumnType, FullText, Index, Table,
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
@@ -118,20 +118,7 @@ pub(super) fn alter(
         kept.unwrap_or_else(|| ctx.engine.new_id())
     });
     (new.primary, new.indexes) = (trees.primary, trees.indexes);
-    new.fulltext.clear();
-    for (position, index) in trees.texts {
-        let origin = origins.get(position).and_then(Option::as_ref);
-        let origin = origin.and_then(|origin| old.fulltext_named(&origin.name));
-        let parser = keys.get(position).and_then(|key| key.parser.as_deref());
-        new.fulltext.push(match origin {
-            // It takes texts apart as it did.
-            Some(origin) => fulltext::kept(origin, index),
-            None => fulltext::define(index, parser, ctx)?,
-        });
-    }
-    if new.is_temporary() && !new.fulltext.is_empty() {
-        return Err(SqlError::fulltext_on_temporary());
-    }
+    new.fulltext = texts(trees.texts, old, (&keys, &origins), ctx)?;
     let related = foreign_keys(old, &mut new, actions, &sources, dictionary, ctx)?;
     check::check_foreign_keys(&new, ctx.session)?;
     generated::check_base_columns(&new, ctx.session)?;
@@ -152,6 +139,28 @@ pub(super) fn alter(
         copies,
         related,
     })
+}
+
+/// Its FULLTEXT indexes: those that were there take texts apart as they did.
+fn texts(
+    found: Vec<(usize, Index)>,
+    old: &Table,
+    (keys, origins): (&[KeySyntax], &[Option<Index>]),
+    ctx: &DdlContext<'_>,
+) -> Result<Vec<FullText>, SqlError> {
+    if old.is_temporary() && !found.is_empty() {
+        return Err(SqlError::fulltext_on_temporary());
+    }
+    let text = |(position, index): (usize, Index)| {
+        let origin = origins.get(position).and_then(Option::as_ref);
+        let origin = origin.and_then(|origin| old.fulltext_named(&origin.name));
+        let parser = keys.get(position).and_then(|key| key.parser.as_deref());
+        match origin {
+            Some(origin) => Ok(fulltext::kept(origin, index)),
+            None => fulltext::define(index, parser, ctx),
+        }
+    };
+    found.into_iter().map(text).collect()
 }
 
 /// Gives the new table, complete but for them, its foreign keys.

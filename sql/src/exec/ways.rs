@@ -132,13 +132,18 @@ impl BlockRun<'_> {
             }
             return Ok(());
         }
+        // What a search finds is known, and is what was planned for.
+        if planned.search.is_some() {
+            return Ok(());
+        }
         // The planned path has no bounds: it is not counted, and stands unless another is short.
         let reads_all = planned.is_whole();
         let mut contenders = Vec::with_capacity(1 + source.ways.len());
         if !ordered && !reads_all {
             contenders.extend(Contender::new(None, table, planned, self, context)?);
         }
-        for (i, way) in source.ways.iter().enumerate() {
+        let ways = source.ways.iter().enumerate();
+        for (i, way) in ways.filter(|(_, way)| way.search.is_none()) {
             contenders.extend(Contender::new(
                 Some(Way::Other(i)),
                 table,

@@ -220,7 +220,8 @@ impl Planner<'_> {
             if !op.is_comparison() {
                 continue;
             }
-            let is_rank = |expr: &Expr| compared_slot(expr).is_some_and(|slot| ranks.contains(&slot));
+            let is_rank =
+                |expr: &Expr| compared_slot(expr).is_some_and(|slot| ranks.contains(&slot));
             let bound = match (is_rank(left), is_rank(right)) {
                 (true, false) => right,
                 (false, true) => left,
@@ -290,7 +291,9 @@ pub(super) fn ranks_of(
 /// The slot that must not be 0 for a condition to hold: it is that, or that is greater than a number.
 pub(super) fn required(condition: &Expr) -> Option<usize> {
     let is_low = |expr: &Expr, or_equal: bool| match expr {
-        Expr::Cast { expr, .. } if matches!(**expr, Expr::Literal(Value::Int(0) | Value::UInt(0), _)) => {
+        Expr::Cast { expr, .. }
+            if matches!(**expr, Expr::Literal(Value::Int(0) | Value::UInt(0), _)) =>
+        {
             !or_equal
         }
         Expr::Literal(value, _) => match value {

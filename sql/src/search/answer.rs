@@ -25,6 +25,36 @@ pub trait Searched {
     fn step(&mut self) -> Result<(), Self::Error>;
 }
 
+/// So many rows are put in order first.
+const FIRST: usize = 1000;
+
+/// A row with its rank, its place in the order of keys, and its number.
+type Placed = (f32, (Option<u32>, u16), u64);
+
+/// The rows of an answer, the best first.
+pub struct BestFirst {
+    /// The best last.
+    rows: Vec<Placed>,
+    /// So many of the last ones are in order.
+    sorted: usize,
+}
+
+fn worse_first(a: &Placed, b: &Placed) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0).then_with(|| b.1.cmp(&a.1))
+}
+
+impl Iterator for BestFirst {
+    type Item = u64;
+    fn next(&mut self) -> Option<u64> {
+        if self.sorted == 0 {
+            self.rows.sort_unstable_by(worse_first);
+            self.sorted = usize::MAX;
+        }
+        self.sorted -= 1;
+        self.rows.pop().map(|(_, _, row)| row)
+    }
+}
+
 /// What a search finds.
 #[derive(Debug, Default)]
 pub struct Answer {
@@ -110,24 +140,28 @@ impl Answer {
     /// The numbers of the rows, the best first; of those that are worth the same, in the order of
     /// their keys.
     #[must_use]
-    pub fn best_first(&self) -> Vec<u64> {
-        let place = self.numbering.order();
-        let in_order = |number: u64| {
+    pub fn best_first(&self) -> BestFirst {
+        let places = self.numbering.order();
+        let place = |number: u64| {
             let block = usize::try_from(number >> 16).ok();
-            let block = block.and_then(|block| place.get(block));
-            (block.copied(), number & 0xffff)
+            let block = block.and_then(|block| places.get(block));
+            (block.copied(), number as u16)
         };
-        if self.ranks.is_empty() {
-            let mut rows: Vec<u64> = self.rows.iter().collect();
-            rows.sort_by_key(|row| in_order(*row));
-            return rows;
+        let ranked = self.ranks.iter().map(|(row, rank)| (*row, *rank));
+        let mut rows: Vec<Placed> = match self.ranks.is_empty() {
+            true => self.rows.iter().map(|row| (0.0, place(row), row)).collect(),
+            false => ranked.map(|(row, rank)| (rank, place(row), row)).collect(),
+        };
+        let first = rows.len().saturating_sub(FIRST);
+        if first > 0 {
+            // Mostly no more are wanted.
+            rows.select_nth_unstable_by(first, worse_first);
         }
-        let mut rows = self.ranks.clone();
-        rows.sort_by(|(a, a_rank), (b, b_rank)| {
-            let by_rank = b_rank.total_cmp(a_rank);
-            by_rank.then_with(|| in_order(*a).cmp(&in_order(*b)))
-        });
-        rows.into_iter().map(|(row, _)| row).collect()
+        rows[first..].sort_unstable_by(worse_first);
+        BestFirst {
+            rows,
+            sorted: FIRST,
+        }
     }
     /// The key of a row.
     #[must_use]
