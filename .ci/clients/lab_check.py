@@ -23,7 +23,7 @@ WORKLOADS = ["oltp_point_select", "oltp_update_non_index", "oltp_update_non_inde
              "oltp_read_write"]
 ROWS = 2000
 MODES = ["no transaction", "BEGIN, COMMIT", "autocommit=0, COMMIT", "READ ONLY, COMMIT"]
-EXPERIMENTS = ["tx-modes", "fsync", "dtm", "thread-pool", "group-commit"]
+EXPERIMENTS = ["tx-modes", "fsync", "dtm", "search", "thread-pool", "group-commit"]
 
 
 def data_of(report, name):

@@ -4,7 +4,7 @@ use super::{
     dtm, fsync, group_commit, interrupt,
     report::{Keeper, Output},
     target::{OWN, Target},
-    thread_pool, tx_modes,
+    search, thread_pool, tx_modes,
 };
 use clap::{Args, Command};
 
@@ -59,6 +59,8 @@ struct Sizes {
     inserts: u32,
     users: u32,
     columns: &'static str,
+    /// Texts that are searched.
+    texts: u32,
 }
 
 /// Measures, prints tables, and writes the files.
@@ -86,6 +88,7 @@ fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
             "fsync" => parsed(line).and_then(|o| fsync::measure_all(&o, keeper)),
             "dtm" => parsed(line).and_then(|o| dtm::measure_all(&o, keeper)),
             "thread-pool" => parsed(line).and_then(|o| thread_pool::measure_all(&o, keeper)),
+            "search" => parsed(line).and_then(|o| search::measure_all(&o, keeper)),
             _ => parsed(line).and_then(|o| group_commit::measure_all(&o, keeper)),
         };
         interrupt::check()?;
@@ -118,6 +121,7 @@ impl Options {
             inserts: 2000,
             users: 200_000,
             columns: "none,0-sql,2-sql,2-sql-barrier,2-sql-limit,none-10,10-sql,10-sql-barrier",
+            texts: 2_500_000,
         };
         let mut sizes = match self.quick {
             false => full,
@@ -129,6 +133,7 @@ impl Options {
                 inserts: 300,
                 users: 5000,
                 columns: "none,2-sql,2-sql-barrier,2-sql-limit",
+                texts: 20_000,
                 seconds: 0.0,
                 rounds: 3,
             },
@@ -161,6 +166,11 @@ impl Sizes {
             format!("--warmup={}", self.seconds / 2.0),
         ];
         let table = format!("--rows={}", self.rows);
+        let search = vec![
+            rounds.clone(),
+            format!("--rows={}", self.texts),
+            format!("--inserts={}", self.inserts / 10),
+        ];
         let mut counted = vec![rounds, format!("--inserts={}", self.inserts)];
         counted.extend(options.trace.then(|| "--trace".to_owned()));
         let tx_modes = vec![table.clone(), format!("--clients={}", self.clients)];
@@ -179,6 +189,7 @@ impl Sizes {
         ];
         if !with_rows.is_empty() {
             lines.push(("dtm", [&with_rows[..], &timed, &dtm].concat()));
+            lines.push(("search", [&with_rows[..], &search].concat()));
         }
         lines.push(("thread-pool", [&all[..], &timed, &thread_pool].concat()));
         lines.push(("group-commit", [&all[..], &counted].concat()));
@@ -205,13 +216,14 @@ mod tests {
                 .map(|target| target.parse().unwrap())
                 .collect();
             let lines = options.sizes(targets.len()).lines(&options, &targets);
-            assert_eq!(lines.len(), if targets.len() == 1 { 4 } else { 5 });
+            assert_eq!(lines.len(), if targets == [Target::Limit] { 4 } else { 6 });
             for (name, line) in &lines {
                 let parsed = match *name {
                     "tx-modes" => parsed::<tx_modes::Options>(line).map(drop),
                     "fsync" => parsed::<fsync::Options>(line).map(drop),
                     "dtm" => parsed::<dtm::Options>(line).map(drop),
                     "thread-pool" => parsed::<thread_pool::Options>(line).map(drop),
+                    "search" => parsed::<search::Options>(line).map(drop),
                     _ => parsed::<group_commit::Options>(line).map(drop),
                 };
                 assert_eq!(parsed, Ok(()), "{name} {line:?}");
