@@ -7,6 +7,7 @@ mod cli;
 mod compact;
 mod config;
 mod connections;
+mod console;
 mod coordinate;
 mod database;
 #[doc(hidden)]

@@ -27,6 +27,7 @@ use cohort_engine::{
 use cohort_scheduler::{Class, Tickets};
 use cohort_sql::{Done, Output, SqlError};
 pub use dump::Coaches;
+pub use judge::{Claim, Way, is_right, judge};
 use late::Late;
 use login::{Login, Progress};
 use rustc_hash::FxHashMap;
@@ -472,6 +473,7 @@ mod backup;
 mod commands;
 mod dump;
 mod entering;
+mod judge;
 pub(super) mod late;
 mod login;
 mod proxy;

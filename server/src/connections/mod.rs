@@ -23,7 +23,7 @@ mod accept;
 mod lot;
 mod watch;
 
-pub use accept::is_loopback;
+pub use accept::{is_loopback, tcp_peer};
 
 use cohort_mysql::{
     Backend, Peer,

@@ -96,7 +96,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             ],
             &["pool"],
             &["config", "manual", "supervisor"],
-            &["coordinate", "metrics"],
+            &["console", "coordinate", "metrics"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
             &["binlog", "compact", "security"],
