@@ -272,8 +272,8 @@ impl Backend for Database {
         let seconds = self.instance.globals.values().number("connect_timeout");
         Duration::from_secs(seconds)
     }
-    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class) {
-        self.scheduler.acquire(id, class);
+    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class) -> Duration {
+        self.scheduler.acquire(id, class)
     }
     fn release_slot(&self) {
         self.scheduler.release();

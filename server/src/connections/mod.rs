@@ -342,6 +342,9 @@ impl<B: Backend> Task for Client<B> {
     fn holds_locks(&self) -> bool {
         self.connection.holds_locks()
     }
+    fn has_queued(&mut self, waited: Duration) {
+        self.connection.has_queued(waited);
+    }
     fn refuse(self: Box<Self>, error: &io::Error) {
         self.registered.connections.shared.backend.note_no_thread();
         let errno = error.raw_os_error().unwrap_or(0);

@@ -6,7 +6,7 @@ use cohort_sql::{
     text::{self, TextForm},
 };
 use parking_lot::Mutex;
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 /// How long a page may wait for the session, which makes another one.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,13 +21,11 @@ const ROWS_MAX: usize = 10_000;
 /// Somebody who is logged in.
 pub struct Desk {
     session: Mutex<Session>,
-    /// The connection's number.
-    pub id: u64,
     /// The user's name.
     pub user: String,
     /// What a change has to know.
     pub csrf: String,
-    entry_is_over: Box<dyn Fn() -> bool + Send + Sync>,
+    is_over: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// Rows of texts, and the names of their columns.
@@ -78,10 +76,6 @@ impl Rows {
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|row| Row(&self.names, row))
     }
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
 }
 
 /// One of them.
@@ -118,25 +112,22 @@ impl Desk {
             session.query(statement.as_bytes(), false, &mut seen)?;
         }
         let state = session.state();
-        let (id, sessions) = (state.id, std::sync::Arc::clone(&state.instance));
-        let over = move || {
-            sessions
-                .sessions
-                .find(id)
-                .is_none_or(|entry| entry.is_closing())
+        let (id, instance) = (state.id, Arc::clone(&state.instance));
+        let is_over = move || {
+            let entry = instance.sessions.find(id);
+            entry.is_none_or(|entry| entry.is_closing())
         };
         Ok(Desk {
-            id,
             session: Mutex::new(session),
             user,
             csrf,
-            entry_is_over: Box::new(over),
+            is_over: Box::new(is_over),
         })
     }
 
     /// KILL has ended it.
     pub fn is_over(&self) -> bool {
-        (self.entry_is_over)()
+        (self.is_over)()
     }
 
     /// Whether a form has the word that only our pages know.

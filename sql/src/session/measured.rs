@@ -8,10 +8,16 @@ use crate::{
     error::SqlError,
     lexer::{Kind as TokenKind, Lexer, Mode},
     plan::Plan,
-    statements::{Counts, Digest, Ended, Kind, LogKind, Note, Running, Slow, literal},
+    state::State,
+    statements::{
+        Commit, Counts, Digest, Ended, Kind, LogKind, Note, Running, Slow, Span, Under, literal,
+    },
     status::{COUNTERS, Counter},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{
+    txn::{CommitTimes, Placed},
+    types::Value,
+};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -42,8 +48,56 @@ pub(super) struct Measured {
     command: Option<&'static str>,
     /// The statement that has ended, until its reply has left.
     note: Option<Note>,
+    /// The transaction that is open, and for how long the session had queued for slots before that.
+    under: Under,
+    queued_ns: u64,
+    /// The statement that runs has waited until what it has committed was durable.
+    settled: Option<CommitTimes>,
     /// The kinds of texts without plans, in one database and one way to read them.
     texts: (Arc<str>, Mode, FxHashMap<Arc<str>, Arc<Kind>>),
+}
+
+impl Measured {
+    /// What was committed by the statement that has ended at this moment, if anything was. `placed`: it
+    /// is not durable yet.
+    fn commit(
+        &mut self,
+        state: &State,
+        (kind, text): (&Arc<Kind>, &Arc<str>),
+        ended_ns: u64,
+        placed: Option<CommitTimes>,
+    ) -> Option<Commit> {
+        let (running, owner) = (&self.running, &state.owner);
+        let queued_ns = owner.queued_ns();
+        let span = Span {
+            begun_ns: running.clock_ns,
+            ended_ns,
+            queued_ns: queued_ns - std::mem::replace(&mut self.queued_ns, queued_ns),
+            locks_ns: owner.locks_ns().saturating_sub(running.locks_ns),
+            tables_ns: owner.tables_ns().saturating_sub(running.tables_ns),
+        };
+        self.under.add(running.begun_us, &span);
+        if state.row_count > 0 {
+            self.under.changes(kind, text);
+        }
+        let settled = self.settled.take();
+        if let Some(times) = placed.or(settled) {
+            let is_known = placed.is_none();
+            return Some(self.under.committed((kind, text), &span, times, is_known));
+        }
+        if !state.in_transaction {
+            self.under.forget();
+        }
+        None
+    }
+
+    /// What was committed is durable: the statement runs still, or has left it to the end of a text.
+    pub(super) fn settled(&mut self, times: CommitTimes) {
+        match &mut self.note {
+            Some(note) => note.commit_known(Some(times), 0),
+            None => self.settled = Some(times),
+        }
+    }
 }
 
 impl Session {
@@ -62,6 +116,7 @@ impl Session {
             begun_us,
             clock_ns: state.instance.env().monotonic_nanos(),
             locks_ns: state.owner.locks_ns(),
+            tables_ns: state.owner.tables_ns(),
             counts: Counts::of(state.counters()),
         };
     }
@@ -144,6 +199,8 @@ impl Session {
         };
         let running = measured.running;
         let clock = state.instance.env().monotonic_nanos();
+        let placed = self.placed.as_ref().map(Placed::times);
+        let commit = measured.commit(state, (&kind, &text), clock, placed);
         let command = match (measured.command, error) {
             (Some(command), _) => command,
             (None, Some(error)) if error.code != SqlError::SYNTAX => first_word(&text),
@@ -182,6 +239,7 @@ impl Session {
             logs: Arc::clone(logs),
             slow,
             before: running.counts,
+            commit,
             ended,
         });
         if let Some(note) = &self.measured.note
@@ -209,7 +267,7 @@ impl Session {
 /// The kind of a text that has no plan.
 fn kind_of(
     texts: &mut (Arc<str>, Mode, FxHashMap<Arc<str>, Arc<Kind>>),
-    state: &crate::state::State,
+    state: &State,
     text: &Arc<str>,
 ) -> Arc<Kind> {
     let mode = state.settings().lexer;
