@@ -28,7 +28,7 @@ def free_port():
 class Browser:
     """Chromium, of so many pixels; it goes when the `with` block ends."""
 
-    def __init__(self, width=1360, height=900, dark=False):
+    def __init__(self, width=1360, height=900):
         self.directory = tempfile.mkdtemp(prefix="cohort-browser-")
         self.port = free_port()
         self.driver = subprocess.Popen(["chromedriver", f"--port={self.port}", "--log-level=SEVERE"],
@@ -46,8 +46,6 @@ class Browser:
                      "--hide-scrollbars", "--force-color-profile=srgb", f"--window-size={width},{height}",
                      f"--user-data-dir={self.directory}", "--no-first-run", "--disable-extensions",
                      "--disable-background-networking", "--disable-component-update", "--lang=en"]
-        if dark:
-            arguments.append("--force-dark-mode")
         wanted = {"browserName": "chrome", "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")},
                   "goog:loggingPrefs": {"browser": "ALL"}, "unhandledPromptBehavior": "ignore"}
         answer = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
@@ -121,6 +119,11 @@ class Browser:
 
     def until_text(self, part, patience=20):
         self.until(f"'{part}' on the page", lambda: part in self.text, patience)
+
+    def paint(self, scheme):
+        """In `light` or `dark`, as the reader's system says."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._send("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
 
     def screenshot(self, path):
         pathlib.Path(path).write_bytes(base64.b64decode(self._send("GET", "/screenshot")))
