@@ -28,7 +28,7 @@ def free_port():
 class Browser:
     """Chromium, of so many pixels; it goes when the `with` block ends."""
 
-    def __init__(self, width=1360, height=900):
+    def __init__(self, width=1280, height=780):
         self.directory = tempfile.mkdtemp(prefix="cohort-browser-")
         self.port = free_port()
         self.driver = subprocess.Popen(["chromedriver", f"--port={self.port}", "--log-level=SEVERE"],

@@ -31,6 +31,7 @@ mod supervisor;
 #[doc(hidden)]
 pub mod testing;
 mod tls;
+mod top;
 
 use cohort_process::{Notice, notice};
 use std::process::ExitCode;

@@ -85,7 +85,7 @@ pub fn page(view: &View<'_>) -> Page {
             }).collect(), ""))
         }
     };
-    Page { still, live: found }
+    Page::new(still, found)
 }
 
 /// What the programs of each account call themselves, as far as they are connected.

@@ -6,9 +6,17 @@ const pause = document.getElementById("pause");
 const state = document.getElementById("state");
 let source = null;
 
+/** Puts new parts in place. */
+function showAll(text) {
+  const parts = text.split("\u001e");
+  show(live, parts[0]);
+  const below = document.getElementById("below");
+  if (below && parts.length > 1) show(below, parts[1]);
+}
+
 /** Puts a new text in place, and leaves the reader where they are: at what has the focus, what is
  * unfolded, and how far a wide table was moved. */
-function show(text) {
+function show(live, text) {
   const focus = live.contains(document.activeElement) ? document.activeElement.id : "";
   if (live.contains(document.activeElement) && !focus) return;
   const open = [...live.querySelectorAll("details[open]")].map((one) => one.id);
@@ -29,7 +37,7 @@ function show(text) {
 function follow() {
   source = new EventSource(live.dataset.live);
   source.onmessage = (event) => {
-    if (event.data) show(event.data);
+    if (event.data) showAll(event.data);
     state.textContent = "";
   };
   source.onerror = () => {

@@ -80,7 +80,7 @@ pub fn picture(nodes: &BTreeMap<u64, Node>, edges: &[Edge]) -> Markup {
         .iter()
         .map(|edge| format!("{} waits for {}", edge.from, edge.to))
         .collect();
-    let short = |text: &str| -> String { text.chars().take(30).collect() };
+    let short = |text: &str| -> String { text.chars().take(26).collect() };
     html! {
         div.wide tabindex="0" role="region" aria-label="Picture of waits" {
             svg.graph width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="img"

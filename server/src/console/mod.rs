@@ -195,7 +195,7 @@ fn answer(console: &Arc<Console>, request: PageRequest) -> PageReply {
         // Who has logged out meanwhile, or was killed, sees nothing more.
         let desk = console.door.find_quietly(&request)?;
         let view = View::new(&console, &desk, &request);
-        Some(make(&view).live.into_string())
+        Some(make(&view).again())
     };
     PageReply::Events(EVERY, Box::new(next))
 }

@@ -41,22 +41,43 @@ impl<'a> View<'a> {
     }
 }
 
-/// A page: what stays, and what is made again each second.
+/// A page: what stays, such as what can be typed into; and what is made again each second.
 pub struct Page {
+    /// Before the rest.
     pub still: Markup,
     pub live: Markup,
+    /// What stays below that, and what is made again below both.
+    pub below: Option<(Markup, Markup)>,
 }
+
+/// Between the two parts of a page that are made again.
+const SEPARATOR: char = '\u{1e}';
 
 impl Page {
     /// One that is made again as a whole.
     pub fn live(live: Markup) -> Page {
-        let still = html! {};
-        Page { still, live }
+        Page::new(html! {}, live)
+    }
+    /// One of both.
+    pub fn new(still: Markup, live: Markup) -> Page {
+        Page {
+            still,
+            live,
+            below: None,
+        }
     }
     /// One that is made once.
     pub fn still(still: Markup) -> Page {
-        let live = html! {};
-        Page { still, live }
+        Page::new(still, html! {})
+    }
+    /// What is made again, as the script takes it.
+    pub fn again(self) -> String {
+        let mut text = self.live.into_string();
+        if let Some((_, live)) = self.below {
+            text.push(SEPARATOR);
+            text.push_str(&live.0);
+        }
+        text
     }
 }
 
@@ -195,6 +216,10 @@ pub fn whole(view: &View<'_>, title: &str, page: Page) -> PageReply {
                         p.follow { button #pause type="button" aria-pressed="false" hidden { "Pause" }
                             span #state role="status" {} }
                         div #live data-live=(live) { (page.live) }
+                        @if let Some((still, live)) = &page.below {
+                            (still)
+                            div #below { (live) }
+                        }
                     }
                 }
             }

@@ -52,7 +52,7 @@ pub fn page(view: &View<'_>) -> Page {
             errors,
         ))
     };
-    Page { still, live }
+    Page::new(still, live)
 }
 
 fn kinds(rows: &Rows) -> Markup {

@@ -87,7 +87,7 @@ fn cells(parts: &[(&'static str, u64)], count: u64) -> Markup {
     html! {
         @for (_, ns) in parts {
             td.number { @if *ns > 0 { (page::nanos(ns / count.max(1))) " "
-                span.note { (format!("{:.0}%", *ns as f64 * 100.0 / all as f64)) } } }
+                span.share { (format!("{:.0}%", *ns as f64 * 100.0 / all as f64)) } } }
         }
     }
 }

@@ -22,17 +22,16 @@ pub fn page(view: &View<'_>) -> Page {
         Ok(answer) => answer,
         Err(why) => return Page::still(html! { p.trouble { (why) } }),
     };
-    // What may be typed into stays as it is.
+    // What may be typed into stays as it is, between why it hangs and what happened.
     Page {
-        still: html! { (actions(view, &answer)) },
-        live: html! { (shown(view, &answer)) },
+        below: Some((actions(view, &answer), shown(view, &answer))),
+        ..Page::live(hangs(&answer))
     }
 }
 
 fn shown(view: &View<'_>, answer: &Value) -> Markup {
     let summary = &answer["summary"];
     html! {
-        (hangs(answer))
         (branches(answer))
         (timeline(answer))
         (attempts(answer))

@@ -85,10 +85,7 @@ pub fn page(view: &View<'_>) -> Page {
         (drivers(operator))
         (topics(operator))
     };
-    Page {
-        still: form(view),
-        live,
-    }
+    Page::new(form(view), live)
 }
 
 fn form(view: &View<'_>) -> Markup {

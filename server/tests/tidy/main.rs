@@ -99,7 +99,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
             &["console", "coordinate", "metrics"],
             &["serve"],
             &["backup", "check", "fuzz", "testing"],
-            &["binlog", "compact", "security"],
+            &["binlog", "compact", "security", "top"],
             &["cli", "packaging", "status_page"],
         ],
     ),
