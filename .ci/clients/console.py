@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """The console, in a browser and without one: who gets in, what an account sees, and that a blocker can be ended
-and a stuck saga be resolved on one screen.
+and a stuck saga be resolved on one screen. And `cohort top`.
 
   .ci/clients/console.py [DIRECTORY]
 
 With a directory the pictures of docs/console.md are made anew there.
 """
 
+import fcntl
 import http.client
 import http.server
-import json
+import os
 import pathlib
+import pty
+import select
+import struct
+import subprocess
 import sys
+import termios
 import threading
 import time
 import urllib.parse
@@ -19,7 +25,7 @@ import urllib.parse
 import pymysql
 import requests
 
-from cohort import Cohort, free_port
+from cohort import BINARY, Cohort, free_port
 from console_browser import Browser
 
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -284,6 +290,42 @@ def check_privileges(server, port):
     assert visitor.ask("/now")[0] == 303
 
 
+def check_top(server):
+    """`cohort top` in a terminal and without one."""
+    command = [BINARY, "top", "--port", str(server.port), "--user", "ann", "--interval", "0.2"]
+    environment = {**os.environ, "MYSQL_PWD": "right", "TERM": "xterm-256color"}
+    printed = subprocess.run([*command, "--once"], env=environment, capture_output=True, text=True, timeout=30)
+    assert printed.returncode == 0, printed.stderr
+    for part in ("commits in a group", "Where the last minute's commits spent their time", "UPDATE `stock`",
+                 "Open transactions", "Kinds of statements"):
+        assert part in printed.stdout, (part, printed.stdout)
+    assert "not shown" not in printed.stdout, printed.stdout
+    own, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
+    process = subprocess.Popen(command, env=environment, stdin=its, stdout=its, stderr=its, start_new_session=True)
+    os.close(its)
+    seen = b""
+
+    def until(part):
+        nonlocal seen
+        end = time.monotonic() + 20
+        while part not in seen:
+            assert time.monotonic() < end, (part, seen[-2000:])
+            if select.select([own], [], [], 0.2)[0]:
+                seen += os.read(own, 65536)
+
+    try:
+        until(b"commits/s")
+        for key, part in ((b"2", b"encode"), (b"3", b"Open transactions"), (b"\t", b"Kinds of statements"), (b"p", b"paused")):
+            os.write(own, key)
+            until(part)
+        os.write(own, b"q")
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        os.close(own)
+
+
 class Pictures:
     """Screenshots, if they are wanted."""
 
@@ -490,6 +532,7 @@ def main():
             check_door(server, port)
             check_waits(server, port)
             check_privileges(server, port)
+            check_top(server)
             base = f"http://127.0.0.1:{port}"
             with Browser() as browser:
                 log_in(browser, base)
