@@ -77,16 +77,21 @@ impl Measured {
             tables_ns: owner.tables_ns().saturating_sub(running.tables_ns),
         };
         self.under.add(running.begun_us, &span);
-        if state.row_count > 0 {
-            self.under.changes(kind, text);
-        }
+        let has_changed = state.row_count > 0;
         let settled = self.settled.take();
         if let Some(times) = placed.or(settled) {
+            if has_changed {
+                // It speaks for its transaction itself.
+                self.under.speaks_for_itself();
+            }
             let is_known = placed.is_none();
-            return Some(self.under.committed((kind, text), &span, times, is_known));
+            let statement = (kind, text);
+            return Some(self.under.committed(statement, &span, times, is_known));
         }
         if !state.in_transaction {
             self.under.forget();
+        } else if has_changed {
+            self.under.changes(kind, text);
         }
         None
     }

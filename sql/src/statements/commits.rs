@@ -82,7 +82,7 @@ pub struct Under {
 }
 
 impl Under {
-    /// A statement has ended. `changed`: it has changed rows, or nothing is known of one that has.
+    /// A statement has ended.
     pub fn add(&mut self, begun_us: u64, span: &Span) {
         if self.statements == 0 {
             self.begun_us = begun_us;
@@ -97,6 +97,10 @@ impl Under {
     /// It is of this kind, and has changed rows.
     pub fn changes(&mut self, kind: &Arc<Kind>, text: &Arc<str>) {
         self.changed = Some((Arc::clone(kind), Arc::clone(text)));
+    }
+    /// The statement that commits it has changed rows itself.
+    pub fn speaks_for_itself(&mut self) {
+        self.changed = None;
     }
     /// Nothing is open any more.
     pub fn forget(&mut self) {
@@ -311,14 +315,15 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::digests::Digests, *};
+    use crate::lexer::Mode;
     use cohort_engine::log::GroupTimes;
 
+    /// A kind of its own.
     fn kind(text: &str) -> Arc<Kind> {
-        Arc::new(Kind(Arc::new(Digest {
-            text: text.into(),
-            ..Digest::default()
-        })))
+        let digests = Digests::default();
+        let digest = digests.find(&Arc::from(""), text.as_bytes(), Mode::default());
+        Arc::new(Kind(digest))
     }
 
     /// A transaction of an UPDATE and a COMMIT.
