@@ -113,8 +113,10 @@ fn per_group(samples: &[Sample]) -> Line<'static> {
 
 /// How long syncs took in the last minute.
 fn fsyncs(samples: &[Sample]) -> Markup {
-    let (Some(last), Some(first)) = (samples.last(), samples.iter().rev().take(LATELY).last())
-    else {
+    let (Some(last), Some(first)) = (
+        samples.last(),
+        samples.iter().rev().take(LATELY).next_back(),
+    ) else {
         return html! {};
     };
     let counts = last.fsync_us.buckets.iter().zip(first.fsync_us.buckets);

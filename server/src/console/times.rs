@@ -69,8 +69,11 @@ pub fn page(view: &View<'_>) -> Page {
     })
 }
 
-/// The parts of a row, in nanoseconds.
-fn parts(row: Row<'_>, prefix: &str) -> Vec<(&'static str, u64)> {
+/// Each part by its name, in nanoseconds.
+type Parts = Vec<(&'static str, u64)>;
+
+/// The parts of a row.
+fn parts(row: Row<'_>, prefix: &str) -> Parts {
     let part = |(column, name, _): &(&str, &'static str, &str)| {
         (*name, row.number(&format!("{prefix}{column}")) / 1000)
     };
@@ -101,7 +104,7 @@ fn kinds(rows: &Rows) -> Markup {
     let all: Vec<_> = rows.iter().map(|row| parts(row, "SUM_")).collect();
     let average = |(row, parts): (Row<'_>, &Vec<_>)| total(parts) / row.number("COUNT_STAR").max(1);
     let most = rows.iter().zip(&all).map(average).max().unwrap_or(0);
-    let row = |(n, (row, parts)): (usize, (Row<'_>, &Vec<(&'static str, u64)>))| {
+    let row = |(n, (row, parts)): (usize, (Row<'_>, &Parts))| {
         let count = row.number("COUNT_STAR");
         let each: Vec<_> = parts
             .iter()

@@ -135,8 +135,7 @@ impl Under {
             let waited = times.group.durable_ns.saturating_sub(times.placed_ns);
             execution = execution.saturating_sub(waited);
         }
-        let mut phases = Phases::default();
-        phases.0 = [
+        let phases = Phases([
             client,
             under.queued_ns,
             execution,
@@ -146,7 +145,7 @@ impl Under {
             0,
             0,
             0,
-        ];
+        ]);
         let mut commit = Commit {
             kind,
             text,
