@@ -4,7 +4,7 @@
 use super::{Rows, number, server::moment, statements::named, text};
 use crate::{
     state::State,
-    statements::{Commit, Digest, OfKind, Phases},
+    statements::{Digest, OfKind, Phases, SlowCommit},
 };
 use cohort_engine::types::Value;
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
@@ -73,21 +73,22 @@ fn put(phases: &Phases, row: &mut Vec<Value>) {
 /// The slowest transactions, the slowest first.
 pub(super) fn slowest(session: &State) -> Rows {
     let now = now(session);
-    let mut all: Vec<(u64, Commit)> = Vec::new();
+    let mut all: Vec<(u64, SlowCommit)> = Vec::new();
     for (id, commits) in session.instance.sessions.commits() {
-        all.extend(commits.slowest(now).map(|commit| (id, commit.clone())));
+        all.extend(commits.slowest(now).map(|slow| (id, slow.clone())));
     }
-    all.sort_by_key(|(_, commit)| Reverse(commit.phases.total()));
+    all.sort_by_key(|(_, slow)| Reverse(slow.commit.phases.total()));
     all.truncate(SLOWEST_MAX);
-    let row = |(id, commit): (u64, Commit)| {
-        let mut names = named(&commit.kind.0).into_iter();
+    let row = |(id, slow): (u64, SlowCommit)| {
+        let commit = &slow.commit;
+        let mut names = named(&slow.kind.0).into_iter();
         let mut row = vec![
             number(id),
             moment(session, commit.begun_us),
             number(commit.statements),
             names.next().unwrap_or_default(),
             names.next().unwrap_or_default(),
-            text(&commit.text),
+            text(&slow.text),
             ps(commit.phases.total()),
         ];
         put(&commit.phases, &mut row);

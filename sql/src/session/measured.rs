@@ -69,31 +69,33 @@ impl Measured {
     ) -> Option<Commit> {
         let (running, owner) = (&self.running, &state.owner);
         let queued_ns = owner.queued_ns();
+        let queued_before = std::mem::replace(&mut self.queued_ns, queued_ns);
+        let committed = placed.or(self.settled.take());
+        if committed.is_none() && !state.in_transaction {
+            // Most statements: a query alone.
+            self.under.forget();
+            return None;
+        }
         let span = Span {
             begun_ns: running.clock_ns,
             ended_ns,
-            queued_ns: queued_ns - std::mem::replace(&mut self.queued_ns, queued_ns),
+            queued_ns: queued_ns - queued_before,
             locks_ns: owner.locks_ns().saturating_sub(running.locks_ns),
             tables_ns: owner.tables_ns().saturating_sub(running.tables_ns),
         };
         self.under.add(running.begun_us, &span);
         let has_changed = state.row_count > 0;
-        let settled = self.settled.take();
-        if let Some(times) = placed.or(settled) {
+        let Some(times) = committed else {
             if has_changed {
-                // It speaks for its transaction itself.
-                self.under.speaks_for_itself();
+                self.under.changes(kind, text);
             }
-            let is_known = placed.is_none();
-            let statement = (kind, text);
-            return Some(self.under.committed(statement, &span, times, is_known));
+            return None;
+        };
+        if has_changed {
+            // It speaks for its transaction itself.
+            self.under.speaks_for_itself();
         }
-        if !state.in_transaction {
-            self.under.forget();
-        } else if has_changed {
-            self.under.changes(kind, text);
-        }
-        None
+        Some(self.under.committed(&span, times, placed.is_none()))
     }
 
     /// What was committed is durable: the statement runs still, or has left it to the end of a text.

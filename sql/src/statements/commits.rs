@@ -108,19 +108,10 @@ impl Under {
             *self = Under::default();
         }
     }
-    /// It was committed, by a statement of this kind that has just ended. `is_known`: that the commit
-    /// is durable was waited for within that statement.
-    pub fn committed(
-        &mut self,
-        (kind, text): (&Arc<Kind>, &Arc<str>),
-        span: &Span,
-        times: CommitTimes,
-        is_known: bool,
-    ) -> Commit {
+    /// It was committed, by the statement that has just ended. `is_known`: that the commit is durable
+    /// was waited for within that statement.
+    pub fn committed(&mut self, span: &Span, times: CommitTimes, is_known: bool) -> Commit {
         let under = std::mem::take(self);
-        let (kind, text) = under
-            .changed
-            .unwrap_or_else(|| (Arc::clone(kind), Arc::clone(text)));
         // Before its first statement is nobody's time; between statements it is the client's.
         let whole = span.ended_ns.saturating_sub(under.first_ns);
         let between = whole.saturating_sub(under.took_ns);
@@ -147,8 +138,7 @@ impl Under {
             0,
         ]);
         let mut commit = Commit {
-            kind,
-            text,
+            changed: under.changed,
             begun_us: under.begun_us,
             statements: under.statements,
             phases,
@@ -165,10 +155,9 @@ impl Under {
 /// A transaction that was committed.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// The kind of its last statement that has changed rows.
-    pub kind: Arc<Kind>,
-    /// And that statement's text.
-    pub text: Arc<str>,
+    /// The kind and the text of its last statement that has changed rows; none: those of the statement
+    /// that has committed it.
+    changed: Option<(Arc<Kind>, Arc<str>)>,
     /// When it began, in microseconds since 1970.
     pub begun_us: u64,
     /// How many statements it had.
@@ -206,11 +195,22 @@ pub struct OfKind {
     pub max_ns: u64,
 }
 
+/// One of the slowest.
+#[derive(Clone, Debug)]
+pub struct Slow {
+    /// Of which kind it is.
+    pub kind: Arc<Kind>,
+    /// That statement's text.
+    pub text: Arc<str>,
+    /// The transaction.
+    pub commit: Commit,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Slot {
     number: u64,
     kinds: Vec<OfKind>,
-    slowest: Vec<Commit>,
+    slowest: Vec<Slow>,
 }
 
 /// The commits of the last minute: of a session, or of those that have ended.
@@ -218,16 +218,26 @@ struct Slot {
 pub struct Commits(VecDeque<Slot>);
 
 impl Commits {
-    /// One more.
-    pub fn note(&mut self, mut commit: Commit) {
+    /// One more, by a statement of this kind and text.
+    pub fn note(&mut self, mut commit: Commit, kind: &Arc<Kind>, text: &Arc<str>) {
+        let changed = commit.changed.take();
+        let (kind, text) = changed
+            .as_ref()
+            .map_or((kind, text), |(kind, text)| (kind, text));
         let total = commit.phases.total();
         let number = (commit.begun_us + total / 1000) / SLOT_US;
         let slot = self.slot(number);
-        slot.count(Some(&commit.kind), 1, &commit.phases, total);
-        let least = slot.slowest.last().map_or(0, |last| last.phases.total());
+        slot.count(Some(kind), 1, &commit.phases, total);
+        let least = slot
+            .slowest
+            .last()
+            .map_or(0, |last| last.commit.phases.total());
         if slot.slowest.len() < SLOWEST || total > least {
-            commit.text = short(&commit.text);
-            slot.keep(commit);
+            slot.keep(Slow {
+                kind: Arc::clone(kind),
+                text: short(text),
+                commit,
+            });
         }
     }
     fn slot(&mut self, number: u64) -> &mut Slot {
@@ -262,8 +272,8 @@ impl Commits {
                 } = of_kind;
                 own.count(kind.as_ref(), count, &phases, max_ns);
             }
-            for commit in slot.slowest {
-                own.keep(commit);
+            for slow in slot.slowest {
+                own.keep(slow);
             }
         }
     }
@@ -272,7 +282,7 @@ impl Commits {
         self.lately(now_us).flat_map(|slot| &slot.kinds)
     }
     /// Its slowest ones, in no order.
-    pub fn slowest(&self, now_us: u64) -> impl Iterator<Item = &Commit> {
+    pub fn slowest(&self, now_us: u64) -> impl Iterator<Item = &Slow> {
         self.lately(now_us).flat_map(|slot| &slot.slowest)
     }
     fn lately(&self, now_us: u64) -> impl Iterator<Item = &Slot> {
@@ -303,11 +313,11 @@ impl Slot {
         });
     }
     /// Keeps it among the slowest, if it is one.
-    fn keep(&mut self, commit: Commit) {
-        let total = commit.phases.total();
-        let slower = |other: &Commit| other.phases.total() >= total;
+    fn keep(&mut self, slow: Slow) {
+        let total = slow.commit.phases.total();
+        let slower = |other: &Slow| other.commit.phases.total() >= total;
         let at = self.slowest.partition_point(slower);
-        self.slowest.insert(at, commit);
+        self.slowest.insert(at, slow);
         self.slowest.truncate(SLOWEST);
     }
 }
@@ -349,8 +359,7 @@ mod tests {
             placed_ns: 2_090,
             group: GroupTimes::default(),
         };
-        let text = Arc::from("COMMIT");
-        let mut commit = under.committed((&kind("COMMIT"), &text), &last, times, false);
+        let mut commit = under.committed(&last, times, false);
         let group = GroupTimes {
             taken_ns: 2_200,
             written_ns: 2_250,
@@ -368,7 +377,16 @@ mod tests {
         let wanted = [400, 100, 220, 200, 100, 80, 110, 700, 50];
         assert_eq!(commit.phases, Phases(wanted));
         assert_eq!((commit.begun_us, commit.statements), (7, 2));
-        assert!(Arc::ptr_eq(&commit.kind, &update));
+        // It counts for the UPDATE, and not for the COMMIT.
+        let mut commits = Commits::default();
+        commits.note(commit, &kind("COMMIT"), &Arc::from("COMMIT"));
+        let slow = commits.slowest(7).next().unwrap();
+        assert!(Arc::ptr_eq(&slow.kind, &update) && &*slow.text == "UPDATE t SET a = 1");
+        assert!(
+            commits
+                .kinds(7)
+                .all(|of| Arc::ptr_eq(of.kind.as_ref().unwrap(), &update))
+        );
     }
 
     #[test]
@@ -389,8 +407,7 @@ mod tests {
                 durable_ns: 900,
             },
         };
-        let insert = kind("INSERT");
-        let commit = under.committed((&insert, &Arc::from("INSERT")), &span, times, true);
+        let commit = under.committed(&span, times, true);
         assert_eq!(commit.phases, Phases([0, 0, 150, 0, 0, 50, 100, 600, 0]));
         assert_eq!(commit.phases.total(), 900);
     }
@@ -402,7 +419,7 @@ mod tests {
         for second in 0..200 {
             let mut commit = one(&update);
             commit.begun_us = second * 1_000_000;
-            commits.note(commit);
+            commits.note(commit, &update, &Arc::from("UPDATE"));
         }
         let count = |now: u64| commits.kinds(now).map(|of| of.count).sum::<u64>();
         assert_eq!(count(199_000_000), 70);
@@ -416,7 +433,7 @@ mod tests {
         let mut commits = Commits::default();
         let kinds: Vec<_> = (0..KINDS_MAX + 3).map(|n| kind(&n.to_string())).collect();
         for kind in &kinds {
-            commits.note(one(kind));
+            commits.note(one(kind), kind, &Arc::from(""));
         }
         assert_eq!(commits.kinds(0).count(), KINDS_MAX + 1);
         let others = commits.kinds(0).find(|of| of.kind.is_none());

@@ -25,7 +25,7 @@ mod recent;
 mod table_io;
 
 pub use audit::{Audit, CLASSES, Class, Event};
-pub use commits::{Commit, Commits, OfKind, PHASES, Phases, Span, Under};
+pub use commits::{Commit, Commits, OfKind, PHASES, Phases, Slow as SlowCommit, Span, Under};
 pub use digests::{Digest, Digests};
 pub use ended::{COUNTED, Counts, Ended, Running};
 pub use errors::{Errors, Raised};

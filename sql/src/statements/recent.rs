@@ -204,9 +204,9 @@ impl Recent {
         ended.text = short(&ended.text);
         self.last.push_back((self.count, Arc::clone(kind), ended));
     }
-    /// A transaction was committed.
-    pub fn note_commit(&mut self, commit: Commit) {
-        self.commits.note(commit);
+    /// A transaction was committed, by a statement of this kind and text.
+    pub fn note_commit(&mut self, commit: Commit, kind: &Arc<Kind>, text: &Arc<str>) {
+        self.commits.note(commit, kind, text);
     }
     /// What it has committed in the last minute.
     #[must_use]
@@ -349,9 +349,9 @@ impl Note {
             }
         }
         let mut recent = self.recent.lock();
-        recent.note(&self.kind, self.ended);
         if let Some(commit) = self.commit {
-            recent.note_commit(commit);
+            recent.note_commit(commit, &self.kind, &self.ended.text);
         }
+        recent.note(&self.kind, self.ended);
     }
 }
