@@ -52,6 +52,8 @@ class Cohort:
             self.flags = (*flags, "--coordinator", "off")
         elif "--coordinator-grpc-port" not in flags:
             self.flags = (*flags, "--coordinator-grpc-port", str(free_port()))
+        if not any(flag.startswith("--console") for flag in flags):
+            self.flags = (*self.flags, "--console", "off")
         self.process = None
 
     def __enter__(self):

@@ -62,13 +62,14 @@ ASKED = (
 
 
 def views(servers):
-    """All views of sys can be read; their columns are MySQL's."""
+    """All views of sys can be read; their columns are MySQL's, but for those that only Cohort has."""
     known = [row[0] for row in rows(servers[-1], "SELECT table_name FROM information_schema.views "
                                                  "WHERE table_schema = 'sys' ORDER BY 1")]
     assert len(known) > 35, known
     for view in known:
         names = []
-        for cursor in servers:
+        # What has our name has nothing beside it.
+        for cursor in servers[-1:] if "cohort_" in view else servers:
             cursor.execute(f"SELECT * FROM sys.`{view}`")
             names.append([column[0] for column in cursor.description])
         assert names[0] == names[-1], (view, names)

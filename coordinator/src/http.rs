@@ -11,13 +11,16 @@ use super::{
 use http_body_util::Full;
 use hyper::{
     HeaderMap, Response, StatusCode,
-    body::{Bytes, Incoming},
+    body::{Body, Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
     server::conn::{http1, http2},
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::{collections::BTreeMap, convert::Infallible, future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, convert::Infallible, error::Error, future::Future, sync::Arc,
+    time::Duration,
+};
 
 /// A client must have sent a request's head within so long.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,22 +34,25 @@ pub(super) async fn serve_http(
     visitor: Arc<Visitor>,
 ) -> hyper::Result<()> {
     serve_requests(connection, move |request| {
-        answer(Arc::clone(&coordinator), request, Arc::clone(&visitor))
+        let (coordinator, visitor) = (Arc::clone(&coordinator), Arc::clone(&visitor));
+        async { response(answer(coordinator, request, visitor).await) }
     })
     .await
 }
 
 /// Has each request of a connection answered.
-pub(super) async fn serve_requests<F>(
+pub(super) async fn serve_requests<F, B>(
     connection: Connection,
     answer: impl Fn(hyper::Request<Incoming>) -> F,
 ) -> hyper::Result<()>
 where
-    F: Future<Output = Answer>,
+    F: Future<Output = Response<B>>,
+    B: Body<Data = Bytes> + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let service = service_fn(move |request| {
         let answer = answer(request);
-        async move { Ok::<_, Infallible>(response(answer.await)) }
+        async move { Ok::<_, Infallible>(answer.await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
@@ -99,7 +105,7 @@ async fn answer(
     answer
 }
 
-fn response(answer: Answer) -> Response<Full<Bytes>> {
+pub(super) fn response(answer: Answer) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = status;

@@ -10,6 +10,8 @@
 //! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
 //! | `exposition` | Prometheus' text format |
 //! | `metrics_port` | a port that has nothing else, which the server uses for its own counters |
+//! | `pages` | a port for web pages, which the server uses for its console |
+//! | `operator` | what `cohort tx` asks over HTTP, asked within the process |
 //! | `alert` | who is told that calls come to nothing |
 //! | `spans` | traces for OpenTelemetry |
 //! | `command_line` | `cohort tx` |
@@ -37,7 +39,9 @@ mod http;
 mod listen;
 mod metrics;
 mod metrics_port;
+mod operator;
 mod outside;
+mod pages;
 mod peers;
 mod spans;
 mod store;
@@ -58,6 +62,8 @@ pub use command_line::{Tx, run as run_tx};
 pub use exposition::{Exposition, Kind};
 pub use listen::Tls;
 pub use metrics_port::MetricsPort;
+pub use operator::Operator;
+pub use pages::{Hosts, PageAnswer, PagePort, PageReply, PageRequest, Pages};
 pub use spans::Collector;
 pub use store::Place;
 
@@ -77,7 +83,7 @@ use std::{
 };
 use store::Store;
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::{Builder, Handle, Runtime},
     sync::oneshot,
 };
 
@@ -199,6 +205,7 @@ impl Coordinator {
 /// The running coordinator. Dropping it drains it.
 pub struct Running {
     coordinator: Arc<Coordinator>,
+    runtime: Handle,
     /// Dropped, it ends the thread.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -291,6 +298,7 @@ impl Running {
             runtime.spawn(alerting.send_all(Arc::clone(&coordinator)));
         }
         let (end, ended) = oneshot::channel();
+        let handle = runtime.handle().clone();
         let shared = Arc::clone(&coordinator);
         let work = move || {
             runtime.block_on(shared.end(ended));
@@ -300,6 +308,7 @@ impl Running {
         let thread = service::start("coordinator-io", lost, work);
         Ok(Running {
             coordinator,
+            runtime: handle,
             end: Some(end),
             thread: Some(thread.map_err(starting)?),
         })
@@ -315,6 +324,14 @@ impl Running {
                 coordinator.tell_metrics(out);
             }
         }
+    }
+}
+
+impl Running {
+    /// The way by which operators ask within the process.
+    #[must_use]
+    pub fn operator(&self) -> Operator {
+        Operator::new(&self.coordinator, &self.runtime)
     }
 }
 

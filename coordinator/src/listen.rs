@@ -6,6 +6,7 @@ use std::{
     collections::VecDeque,
     future::Future,
     io,
+    net::SocketAddr,
     path::Path,
     sync::{
         Arc, Weak,
@@ -80,6 +81,8 @@ pub type Connection = TokioIo<Box<dyn Stream>>;
 
 /// A client that is connected.
 pub struct Visitor {
+    /// Where it comes from.
+    pub address: SocketAddr,
     came: Instant,
     is_welcome: AtomicBool,
     leave: Notify,
@@ -100,8 +103,13 @@ struct Strangers {
 
 impl Strangers {
     /// Lets one in. If there are too many, the first has to leave, after so long a wait.
-    fn let_in(&mut self, now: Instant) -> (Arc<Visitor>, Option<(Arc<Visitor>, Duration)>) {
+    fn let_in(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+    ) -> (Arc<Visitor>, Option<(Arc<Visitor>, Duration)>) {
         let visitor = Arc::new(Visitor {
+            address,
             came: now,
             is_welcome: AtomicBool::new(false),
             leave: Notify::new(),
@@ -161,8 +169,8 @@ pub async fn accept<F>(
             return;
         };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let (visitor, leaving) = strangers.let_in(Instant::now());
+            Ok((stream, address)) => {
+                let (visitor, leaving) = strangers.let_in(Instant::now(), address);
                 let (tls, serve) = (tls.clone(), serve.clone());
                 tokio::spawn(async move {
                     let known = Arc::clone(&visitor);

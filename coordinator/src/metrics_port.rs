@@ -3,7 +3,7 @@
 use super::{
     api::Answer,
     exposition::Exposition,
-    http::{refusal, serve_requests},
+    http::{refusal, response, serve_requests},
     listen::{self, Visitor},
 };
 use cohort_process::service;
@@ -54,7 +54,8 @@ impl MetricsPort {
             move |connection, visitor| {
                 let (token, tell) = (token.clone(), Arc::clone(&tell));
                 serve_requests(connection, move |request| {
-                    std::future::ready(answer(token.as_deref(), &request, &visitor, &*tell))
+                    let answer = answer(token.as_deref(), &request, &visitor, &*tell);
+                    std::future::ready(response(answer))
                 })
             },
         ));

@@ -6,6 +6,9 @@
 //! `Sec-Fetch-Site`); a page whose name was made to resolve to this machine says it with `Host`;
 //! and what a page may send without being asked first has one of three types. No client of the
 //! protocol sends any of that.
+//!
+//! The console is for browsers. It answers its own pages, and them only: [`foreign`] is what both have
+//! in common.
 
 use hyper::{
     HeaderMap,
@@ -22,20 +25,17 @@ const SIMPLE: [&str; 3] = [
 
 /// Why a request that may come from a page is refused; `None`: it is not.
 pub(super) fn refusal(headers: &HeaderMap) -> Option<&'static str> {
-    const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-    // What is no text is nothing of the kind.
-    let text = |name: HeaderName| Some(headers.get(name)?.to_str().unwrap_or("?"));
-    let host = text(HOST);
-    if host.is_some_and(|host| !is_loopback(host)) {
-        return Some("host: without a token only a loopback address is answered");
+    match foreign(headers, is_loopback) {
+        Some(Foreign::Host) => {
+            return Some("host: without a token only a loopback address is answered");
+        }
+        Some(Foreign::Origin) => return Some("origin: without a token web pages are not answered"),
+        Some(Foreign::Site) => {
+            return Some("sec-fetch-site: without a token web pages are not answered");
+        }
+        None => {}
     }
-    if text(ORIGIN).is_some_and(|origin| !is_from(origin, host)) {
-        return Some("origin: without a token web pages are not answered");
-    }
-    if text(SITE).is_some_and(|site| !["same-origin", "none"].contains(&site)) {
-        return Some("sec-fetch-site: without a token web pages are not answered");
-    }
-    let kind = text(CONTENT_TYPE).and_then(|kind| kind.split(';').next());
+    let kind = text(headers, CONTENT_TYPE).and_then(|kind| kind.split(';').next());
     let is_simple = |kind: &str| {
         SIMPLE
             .iter()
@@ -47,18 +47,60 @@ pub(super) fn refusal(headers: &HeaderMap) -> Option<&'static str> {
     None
 }
 
+/// What shows that a request is not from a page of ours, or not to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    /// It calls us by another name.
+    Host,
+    /// Another page sends it.
+    Origin,
+    /// It comes from a page of another site.
+    Site,
+}
+
+/// Whether a request is by another's page, or to a name that is not one of `ours`.
+pub(super) fn foreign(headers: &HeaderMap, ours: impl Fn(&str) -> bool) -> Option<Foreign> {
+    const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+    let host = text(headers, HOST);
+    if host.is_some_and(|host| !ours(host)) {
+        return Some(Foreign::Host);
+    }
+    if text(headers, ORIGIN).is_some_and(|origin| !is_from(origin, host)) {
+        return Some(Foreign::Origin);
+    }
+    text(headers, SITE)
+        .is_some_and(|site| !["same-origin", "none"].contains(&site))
+        .then_some(Foreign::Site)
+}
+
+/// A header; what is no text is nothing that is known.
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    Some(headers.get(name)?.to_str().unwrap_or("?"))
+}
+
+/// Whether a host, with or without a port, is an address and no name: nobody can have it resolve to
+/// something else.
+pub(super) fn is_address(host: &str) -> bool {
+    name_of(host).parse::<IpAddr>().is_ok()
+}
+
+/// A host without its port, in small letters.
+pub(super) fn name_of(host: &str) -> String {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    name.unwrap_or_default().to_ascii_lowercase()
+}
+
 fn is_from(origin: &str, host: Option<&str>) -> bool {
     let place = origin.split_once("://").map(|(_, place)| place);
     place.is_some() && place == host
 }
 
 /// Whether a host, with or without a port, is this machine whatever names resolve to.
-fn is_loopback(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => host.split(':').next(),
-    };
-    let name = name.unwrap_or_default().to_ascii_lowercase();
+pub(super) fn is_loopback(host: &str) -> bool {
+    let name = name_of(host);
     let is_address = name
         .parse()
         .is_ok_and(|address: IpAddr| address.is_loopback());

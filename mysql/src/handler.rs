@@ -238,8 +238,8 @@ pub trait Backend: Send + Sync + 'static {
     /// How long a login may take.
     fn connect_timeout(&self) -> Duration;
     /// Takes the right to execute for a connection, unless this thread has it; `class` tells the
-    /// queue, if it must.
-    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class);
+    /// queue, if it must. For how long it has queued.
+    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class) -> Duration;
     /// Gives it back, if this thread has it.
     fn release_slot(&self);
     /// Whether so many clients talk that a thread should not wait for one of them.

@@ -209,10 +209,14 @@ impl Scheduler {
 
     /// Takes a slot for a session, unless its thread has one. `class` is asked only if it must
     /// queue.
-    pub fn acquire(&self, session: u64, class: impl FnOnce() -> Class) {
-        if !self.holds() && !self.take_free(0) {
-            self.queue_up(session, class());
+    /// Returns for how long it has.
+    pub fn acquire(&self, session: u64, class: impl FnOnce() -> Class) -> Duration {
+        if self.holds() || self.take_free(0) {
+            return Duration::ZERO;
         }
+        let begun = Instant::now();
+        self.queue_up(session, class());
+        begun.elapsed()
     }
 
     /// Takes a slot again after a wait.
@@ -297,9 +301,13 @@ impl Scheduler {
             let taken = u64::from(!self.is_off());
             self.word.fetch_sub(ONE_WAITS - taken, Ordering::AcqRel);
             // Waking is a system call: others may queue meanwhile.
+            let waited = Duration::from_micros(grant.waited);
             parking_lot::MutexGuard::unlocked(&mut queues, || match grant.who.who {
                 Who::Thread(sleeper) => sleeper.wake(taken > 0),
-                Who::Task(task) => self.start(task, taken > 0),
+                Who::Task(mut task) => {
+                    task.has_queued(waited);
+                    self.start(task, taken > 0);
+                }
             });
         }
     }
@@ -396,7 +404,8 @@ impl Scheduler {
             .fetch_sub(ONE_WAITS - u64::from(!held), Ordering::AcqRel);
         drop(queues);
         match grant.who.who {
-            Who::Task(task) => {
+            Who::Task(mut task) => {
+                task.has_queued(Duration::from_micros(grant.waited));
                 self.hold();
                 Some(task)
             }

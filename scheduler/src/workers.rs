@@ -19,6 +19,8 @@ pub trait Task: Send {
     /// Whether others may wait for locks that its connection holds. Then it does not wait for
     /// others to give up their threads.
     fn holds_locks(&self) -> bool;
+    /// It has queued for so long.
+    fn has_queued(&mut self, _: Duration) {}
     /// There is no thread for it.
     fn refuse(self: Box<Self>, error: &io::Error);
 }

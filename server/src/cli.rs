@@ -3,7 +3,7 @@
 use crate::{
     backup, binlog, check, compact,
     config::{self, Settings},
-    import, lab, manual, security, serve,
+    import, lab, manual, security, serve, top,
 };
 use clap::{CommandFactory, Parser};
 use cohort_coordinator as coordinator;
@@ -66,6 +66,8 @@ enum Command {
     /// Bring a running MySQL or MariaDB over: definitions, rows and accounts, then its changes.
     #[command(after_long_help = import::EXAMPLES, after_help = import::EXAMPLES)]
     Import(Box<import::Options>),
+    /// Show what a running server does, in the terminal: Cohort, MySQL or MariaDB.
+    Top(Box<top::Top>),
     /// Look at global transactions, and change them by hand.
     Tx(Box<coordinator::Tx>),
     /// Make measurements, of Cohort and of other servers.
@@ -126,6 +128,7 @@ pub fn run() -> Result<(), String> {
         Command::Restore(restore) => backup::restore(&restore),
         Command::Log(log) => binlog::run(&log),
         Command::Import(options) => import::run(&options),
+        Command::Top(options) => top::run(&options),
         Command::Tx(tx) => coordinator::run_tx(&tx),
         Command::Lab(experiment) => lab::run(&experiment),
         Command::Completions(shell) => manual::print_completions(Cli::command(), &shell),

@@ -162,6 +162,24 @@ settings! {
     /// Bearer token that who asks for metrics must present
     #[arg(value_name = "TOKEN")]
     metrics_token: String;
+    /// Web pages of the running server: on or off [default: on, unless its port is taken]
+    #[arg(value_name = "on|off", num_args = 0..=1, default_missing_value = "on")]
+    console: Switch;
+    /// TCP port of the console [default: 36791]
+    console_port: u16;
+    /// Address of the console; one that is not loopback needs a certificate [default: 127.0.0.1]
+    #[arg(value_name = "ADDRESS")]
+    console_address: String;
+    /// Names by which browsers may call the console besides its address, with commas between them
+    /// [default: none but localhost]
+    #[arg(value_name = "HOSTS")]
+    console_hosts: String;
+    /// Certificate with which the console speaks TLS, in PEM [default: no TLS]
+    #[arg(value_name = "PATH")]
+    console_ssl_cert: PathBuf;
+    /// The certificate's private key, in PEM
+    #[arg(value_name = "PATH")]
+    console_ssl_key: PathBuf;
     /// Authorities, in PEM, whose signature a client's certificate must have [default: ca.pem in the
     /// data directory]
     #[arg(value_name = "PATH")]
@@ -188,7 +206,8 @@ settings! {
 
 /// Puts a flag under the heading of what it is about, in `--help` and in the manual.
 pub fn under_heading(flag: clap::Arg) -> clap::Arg {
-    const HEADINGS: [(&str, &[&str]); 6] = [
+    const HEADINGS: [(&str, &[&str]); 7] = [
+        ("Console", &["console"]),
         ("Metrics", &["metrics_"]),
         ("Coordinator of global transactions", &["coordinator"]),
         ("TLS of clients", &["ssl_", "tls_", "require_secure"]),

@@ -1,6 +1,7 @@
 //! The database behind the wire protocol: `cohort_sql`'s instance and sessions.
 
 use crate::refusals::{Refusals, with_name_quoted};
+use cohort_engine::txn::Unattended;
 use cohort_mysql::{Account, Arrival, Backend, Peer};
 use cohort_process::Notice;
 use cohort_scheduler::{
@@ -87,6 +88,21 @@ impl Database {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl Database {
+    /// The session of somebody who has logged in to the console. It takes no slot, so that it answers
+    /// when there is none, as an administrator's does; but it is let in as any other.
+    ///
+    /// # Errors
+    /// The account has too many sessions.
+    pub fn open_for_console(&self, id: u64, who: Identity) -> Result<Session, SqlError> {
+        let user = who.user.clone();
+        let waiting = Arc::new(Unattended);
+        let session = Session::new(Arc::clone(&self.instance), id, who, waiting, false);
+        self.check_user((&user, 0), (&session.state().account, 0))?;
+        Ok(session)
     }
 }
 
@@ -256,8 +272,8 @@ impl Backend for Database {
         let seconds = self.instance.globals.values().number("connect_timeout");
         Duration::from_secs(seconds)
     }
-    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class) {
-        self.scheduler.acquire(id, class);
+    fn acquire_slot(&self, id: u64, class: impl FnOnce() -> Class) -> Duration {
+        self.scheduler.acquire(id, class)
     }
     fn release_slot(&self) {
         self.scheduler.release();

@@ -7,6 +7,7 @@ mod cli;
 mod compact;
 mod config;
 mod connections;
+mod console;
 mod coordinate;
 mod database;
 #[doc(hidden)]
@@ -30,6 +31,7 @@ mod supervisor;
 #[doc(hidden)]
 pub mod testing;
 mod tls;
+mod top;
 
 use cohort_process::{Notice, notice};
 use std::process::ExitCode;

@@ -187,7 +187,12 @@ fn the_image_is_made_of_what_is_there() {
         .split(' ')
         .map(|port| port.parse().unwrap())
         .collect();
-    for name in ["port", "coordinator_port", "coordinator_grpc_port"] {
+    for name in [
+        "port",
+        "coordinator_port",
+        "coordinator_grpc_port",
+        "console_port",
+    ] {
         let default: u16 = default_of_flag(name).unwrap().parse().unwrap();
         ports.retain(|port| *port != default);
     }

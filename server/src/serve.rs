@@ -3,7 +3,7 @@
 use crate::{
     config::{self, Settings},
     connections::{self, Connections},
-    coordinate,
+    console, coordinate,
     database::Database,
     metrics, pool,
     refusals::Refusals,
@@ -109,6 +109,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     let replica = replica::open(instance, &directory, who)?;
     let coordinator = coordinate::start(settings, instance, replica.is_coordinated())?;
     let metrics = metrics::start(settings, instance, coordinator.as_ref())?;
+    let console = console::start(settings, &connections.shared, coordinator.as_ref())?;
     if !settings.skip_replica_start.is_some_and(|skip| skip.0) {
         replica.resume();
     }
@@ -133,7 +134,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     // Replicas are let go, and cannot acknowledge any more: nobody waits for them.
     instance.engine.log().end_semi_sync();
     replica.shut_down();
-    drop((metrics, coordinator));
+    drop((console, metrics, coordinator));
     stop(
         &connections,
         if signal == Some(SIGINT) {

@@ -24,7 +24,7 @@ impl Committed {
         match self {
             Committed::Durable => tell(Ok(())),
             Committed::Placed(placed) => {
-                placed.when_known(|known| tell(known.map_err(SqlError::from)));
+                placed.when_known(|known, _| tell(known.map_err(SqlError::from)));
             }
         }
     }

@@ -108,6 +108,43 @@ pub(super) fn alive(connection: &mut dyn Connection) -> Result<Vec<Seen>, SqlErr
         .collect())
 }
 
+/// A coordinator, as its row tells of it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its number.
+    pub id: u64,
+    /// Where it listens.
+    pub name: String,
+    /// How often it has beaten.
+    pub beat: u64,
+    /// It was declared dead, or has left.
+    pub is_dead: bool,
+    /// When it came.
+    pub started: String,
+    /// How many seconds ago it has last shown that it lives.
+    pub silent_s: u64,
+}
+
+/// All coordinators that are known, by number, those that are dead as well.
+pub(super) fn members(connection: &mut dyn Connection) -> Result<Vec<Member>, SqlError> {
+    const MEMBERS: &str = "SELECT id, name, beat, CAST(is_dead AS UNSIGNED), CAST(started AS CHAR), \
+         CAST(GREATEST(TIMESTAMPDIFF(SECOND, seen, NOW(6)), 0) AS UNSIGNED) \
+         FROM coordinators ORDER BY id";
+    let member = |row: Vec<Value>| {
+        let mut row = Row(row.into_iter());
+        Member {
+            id: row.number(),
+            name: row.text(),
+            beat: row.number(),
+            is_dead: row.number() != 0,
+            started: row.text(),
+            silent_s: row.number(),
+        }
+    };
+    let rows = connection.run(MEMBERS, &[])?.rows;
+    Ok(rows.into_iter().map(member).collect())
+}
+
 /// Declares those dead whose beat is still this, and forgets who has been so for long.
 pub(super) fn bury(connection: &mut dyn Connection, dead: &[Seen]) -> Result<(), SqlError> {
     const DEAD: &str = "UPDATE coordinators SET is_dead = 1 WHERE id = ? AND beat = ?";

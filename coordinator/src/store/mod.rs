@@ -33,6 +33,7 @@ mod worker;
 
 pub use filter::Filter;
 pub use history::{History, Operated};
+pub use leases::Member;
 pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
 pub use rows::{LAST_TIME, Registered};
@@ -146,6 +147,13 @@ impl Store {
     /// All coordinators that were not declared dead.
     pub async fn alive(&self) -> Result<Vec<Seen>, SqlError> {
         self.workers.read(leases::alive).await
+    }
+    /// All coordinators that are known; none if nobody else can be.
+    pub async fn members(&self) -> Result<Vec<Member>, SqlError> {
+        match self.is_shared() {
+            true => self.workers.read(leases::members).await,
+            false => Ok(Vec::new()),
+        }
     }
     /// Declares those dead whose beat is still this.
     pub async fn bury(&self, dead: Vec<Seen>) -> Result<(), SqlError> {

@@ -219,6 +219,10 @@ notices! {
         "The space of an index that was not built to its end stays taken."
     MetricsReady 50030 "COHORT_METRICS_READY" System Server
         "Prometheus can ask for metrics at this address."
+    ConsoleReady 50031 "COHORT_CONSOLE_READY" System Server
+        "The console's pages are at this address."
+    NoConsole 50032 "COHORT_NO_CONSOLE" Warning Server
+        "There is no console, and why."
 }
 
 impl fmt::Display for Notice {

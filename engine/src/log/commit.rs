@@ -9,6 +9,7 @@ use super::{
     recover,
     seal::Clock,
     shared::Shared,
+    times::GroupTimes,
     writer::Writer,
 };
 use crate::{Seq, env::Env};
@@ -200,12 +201,12 @@ impl Log {
     }
 
     /// Waits until the commit, and all before it, are durable and applied: visible.
-    pub fn wait(&self, ticket: Ticket) -> Result<(), LogError> {
+    pub fn wait(&self, ticket: Ticket) -> Result<GroupTimes, LogError> {
         let group = Arc::clone(&ticket.group);
         drop(ticket);
         self.step(LogStep::Write);
         if group.wait() {
-            Ok(())
+            Ok(group.times())
         } else {
             Err(self.shared.failure())
         }
@@ -239,12 +240,12 @@ impl Log {
     pub fn when_known(
         &self,
         ticket: Ticket,
-        tell: impl FnOnce(Result<(), LogError>) + Send + 'static,
+        tell: impl FnOnce(Result<(), LogError>, GroupTimes) + Send + 'static,
     ) {
         let group = Arc::clone(&ticket.group);
         drop(ticket);
         let shared = Arc::downgrade(&self.shared);
-        group.when_known(Box::new(move |visible| {
+        group.when_known(Box::new(move |visible, times| {
             let failure = || {
                 let shared = shared.upgrade();
                 shared.map_or_else(
@@ -252,7 +253,8 @@ impl Log {
                     |s| s.failure(),
                 )
             };
-            tell(if visible { Ok(()) } else { Err(failure()) });
+            let known = if visible { Ok(()) } else { Err(failure()) };
+            tell(known, times);
         }));
     }
 

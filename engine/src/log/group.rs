@@ -5,6 +5,7 @@ use super::{
     Batch,
     semi_sync::{SemiSync, Written},
     tell::{Tell, Told},
+    times::GroupTimes,
 };
 use crate::Seq;
 use parking_lot::Mutex;
@@ -89,6 +90,12 @@ impl Group {
         }
     }
 
+    /// When it was taken, written and durable; zeros before.
+    pub(super) fn times(&self) -> GroupTimes {
+        let place = self.place.get();
+        place.map_or_else(GroupTimes::default, |place| place.times)
+    }
+
     /// Waits for the outcome: whether the group became visible.
     pub(super) fn wait(&self) -> bool {
         loop {
@@ -113,7 +120,7 @@ impl Group {
             return;
         }
         drop(to_tell);
-        tell(self.wait());
+        tell(self.wait(), self.times());
     }
 
     fn finish(&self, state: u32, told: &mut Vec<Told>) {
@@ -122,7 +129,12 @@ impl Group {
         }
         let visible = state == VISIBLE;
         let tells = self.to_tell.lock().take().filter(|tells| !tells.is_empty());
-        told.extend(tells.map(|tells| Told { tells, visible }));
+        let times = self.times();
+        told.extend(tells.map(|tells| Told {
+            tells,
+            visible,
+            times,
+        }));
     }
 }
 

@@ -79,6 +79,7 @@ mod statement;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod times;
 mod writer;
 
 pub use admin::canonical_name;
@@ -101,6 +102,7 @@ pub use replay::{InOrder, Replay, ReplayError};
 pub use semi_sync::{SemiSyncSettings, SemiSyncStatus};
 pub use shared::Status;
 pub use statement::{LoggedStatement, statement};
+pub use times::GroupTimes;
 
 use crate::{Seq, types::ServerUuid};
 use serde::{Deserialize, Serialize};

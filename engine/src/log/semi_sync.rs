@@ -6,7 +6,7 @@
 //! replica that has the last of them has all. If nobody answers in time, groups become visible
 //! without replicas, until one has caught up.
 
-use super::Position;
+use super::{Position, times::GroupTimes};
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::BTreeMap,
@@ -68,6 +68,8 @@ pub(super) struct Written {
     pub(super) members: u64,
     /// Since when.
     pub(super) since: Instant,
+    /// When it was taken, written and durable.
+    pub(super) times: GroupTimes,
 }
 
 /// The replicas that answer, and who waits for them.

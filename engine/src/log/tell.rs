@@ -6,20 +6,29 @@
 //! calls the closures, and only then is the next group taken: meanwhile it grows. They must be
 //! short and never block.
 
-/// To be called when the outcome of a commit is known: whether it became visible.
-pub(super) type Tell = Box<dyn FnOnce(bool) + Send>;
+use super::times::GroupTimes;
+
+/// To be called when the outcome of a commit is known: whether it became visible, and when what
+/// happened to its group.
+pub(super) type Tell = Box<dyn FnOnce(bool, GroupTimes) + Send>;
 
 /// The closures of one group.
 pub(super) struct Told {
     pub(super) tells: Vec<Tell>,
     pub(super) visible: bool,
+    pub(super) times: GroupTimes,
 }
 
 /// Calls the closures of groups that have their outcome.
 pub(super) fn tell(told: Vec<Told>) {
-    for Told { tells, visible } in told {
+    for Told {
+        tells,
+        visible,
+        times,
+    } in told
+    {
         for tell in tells {
-            tell(visible);
+            tell(visible, times);
         }
     }
 }

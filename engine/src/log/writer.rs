@@ -9,6 +9,7 @@ use super::{
     seal::{self, Clock},
     semi_sync::Written,
     shared::{Section, Shared},
+    times::GroupTimes,
 };
 use crate::{
     Seq,
@@ -167,14 +168,18 @@ impl Writer {
         }
         if work.open.commits > 0 {
             let start = self.position;
+            let taken_ns = self.shared.keeper.env().monotonic_nanos();
             self.write(&mut work.open)?;
             self.written = work.last;
             self.unsynced_groups += 1;
             let every = self.shared.sync_binlog.load(Relaxed);
             let due = every > 0 && self.unsynced_groups >= every;
-            if due || work.sync {
-                self.sync()?;
-            }
+            let (written_ns, durable_ns) = if due || work.sync {
+                self.sync()?
+            } else {
+                let now = self.shared.keeper.env().monotonic_nanos();
+                (now, now)
+            };
             let counters = &self.shared.counters;
             counters.group_sizes.note(work.open.commits);
             let bytes = self.position - start;
@@ -194,6 +199,11 @@ impl Writer {
                 },
                 members: work.open.commits,
                 since: Instant::now(),
+                times: GroupTimes {
+                    taken_ns,
+                    written_ns,
+                    durable_ns,
+                },
             });
             self.shared.wake();
             self.shared.publish();
@@ -286,7 +296,8 @@ impl Writer {
         env.notice(Notice::DiskHasRoom, &text);
     }
 
-    fn sync(&mut self) -> Result<(), LogError> {
+    /// Syncs the file; when that began and ended.
+    fn sync(&mut self) -> Result<(u64, u64), LogError> {
         let begun = self.shared.keeper.env().monotonic_nanos();
         let synced = self.file.sync_data().and_then(|()| {
             if self.filled.sync_failed() {
@@ -295,13 +306,13 @@ impl Writer {
             Ok(())
         });
         synced.map_err(|error| self.failed("sync", &error))?;
-        let took = self.shared.keeper.env().monotonic_nanos() - begun;
-        self.shared.counters.fsync_us.note(took / 1000);
+        let ended = self.shared.keeper.env().monotonic_nanos();
+        self.shared.counters.fsync_us.note((ended - begun) / 1000);
         self.unsynced_groups = 0;
         self.dirty = false;
         self.clock.last_committed = self.clock.sequence_number;
         self.shared.synced(self.written);
-        Ok(())
+        Ok((begun, ended))
     }
 
     /// Goes on in another file. Its first bytes become durable with the first group in it.

@@ -11,11 +11,12 @@
 //! between: its delta would go to the Base without these versions. So it holds the seal gate.
 
 use super::{
-    TxnError, engine::Inner, owner::Owner, transaction::Txn, used::Used, waiting::WaitFor,
+    TxnError, engine::Inner, owner::Owner, times::CommitTimes, transaction::Txn, used::Used,
+    waiting::WaitFor,
 };
 use crate::{
     Seq,
-    log::{Batch, Ticket},
+    log::{Batch, GroupTimes, Ticket},
     store::{Delta, Overlay, Stamp},
 };
 use std::{
@@ -34,8 +35,9 @@ const HORIZON_AGE: Seq = 64;
 
 impl Txn {
     /// Gives the changes their place in the log and makes them the newest versions.
-    pub(super) fn place(&mut self, database: &str) -> Result<Ticket, TxnError> {
+    pub(super) fn place(&mut self, database: &str) -> Result<(Ticket, CommitTimes), TxnError> {
         self.engine.make_room(&self.owner)?;
+        let begun_ns = self.engine.env.monotonic_nanos();
         let mut batch = self.owner.batch(|session| Batch::new(database, session));
         batch.follows(self.met());
         self.encode(&mut batch)?;
@@ -56,7 +58,12 @@ impl Txn {
         let changes = std::mem::take(&mut *overlay);
         let placed = self.engine.place(batch, changes, counts, |_| ());
         drop(passing);
-        placed
+        let times = CommitTimes {
+            begun_ns,
+            placed_ns: self.engine.env.monotonic_nanos(),
+            ..CommitTimes::default()
+        };
+        placed.map(|ticket| (ticket, times))
     }
     /// Writes the changes as log events.
     pub(super) fn encode(&self, batch: &mut Batch) -> Result<(), TxnError> {
@@ -69,10 +76,18 @@ impl Inner {
     /// Waits, without a slot, until a commit is durable and visible.
     pub(super) fn wait_for_log(&self, owner: &Owner, ticket: Ticket) -> Result<Seq, TxnError> {
         let seq = ticket.seq();
+        self.wait_for_group(owner, ticket).map(|_| seq)
+    }
+    /// The same; what happened to its group when.
+    pub(super) fn wait_for_group(
+        &self,
+        owner: &Owner,
+        ticket: Ticket,
+    ) -> Result<GroupTimes, TxnError> {
         owner.waiting.pause(WaitFor::Log);
         let result = self.log.wait(ticket);
         owner.waiting.resume(WaitFor::Log);
-        result.map(|()| seq).map_err(Into::into)
+        result.map_err(Into::into)
     }
     /// Gives a transaction its place in the log and puts its versions into the delta that takes
     /// that place's; its tables have so many rows more (or less). `placed` runs inside the log's

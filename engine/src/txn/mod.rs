@@ -8,7 +8,7 @@
 //! | `entry`, `row_change`, `write` | the keys of rows and index entries; what changes of rows do to trees; writing |
 //! | `claim` | the places of new rows: locks, duplicates |
 //! | `writes` | the write set: overlay, undo, changes for the log |
-//! | `commit`, `placed` | the commit pipeline and back-pressure; a commit on its way |
+//! | `commit`, `placed`, `times` | the commit pipeline and back-pressure; a commit on its way, and its time |
 //! | `prepared`, `prepared_list` | XA: transactions between their two phases; the list of them |
 //! | `lock` | row, range and metadata locks, deadlocks |
 //! | `held`, `locking` | the row and range locks of a transaction; taking and releasing them |
@@ -73,6 +73,7 @@ mod temporary;
 mod temporary_ddl;
 #[cfg(test)]
 mod tests;
+mod times;
 mod transaction;
 mod used;
 mod waiter;
@@ -102,6 +103,7 @@ pub use search::Found;
 pub use stats::{EngineStats, TransactionInfo};
 pub use table_locks::TableLocks;
 pub use table_state::IndexStatistics;
+pub use times::CommitTimes;
 pub use transaction::Txn;
 pub use waiting::{Unattended, WaitFor, Waiting};
 pub use writes::Savepoint;

@@ -8,9 +8,12 @@ use super::{
 };
 use crate::log::{Batch, Origin};
 use parking_lot::Mutex;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 /// The internal record of a position in another server's log.
@@ -66,6 +69,20 @@ impl Owner {
     #[must_use]
     pub fn locks_ns(&self) -> u64 {
         self.parker.locks_ns()
+    }
+    /// How much of that were metadata locks.
+    #[must_use]
+    pub fn tables_ns(&self) -> u64 {
+        self.parker.tables_ns()
+    }
+    /// It has queued for a slot for so long before a statement.
+    pub fn note_queued(&self, queued: Duration) {
+        self.parker.note_queued(queued);
+    }
+    /// For how long it has queued for slots before its statements since it began, in nanoseconds.
+    #[must_use]
+    pub fn queued_ns(&self) -> u64 {
+        self.parker.queued_ns()
     }
     /// Forgets a KILL QUERY at the start of the next statement.
     pub fn clear_kill(&self) {

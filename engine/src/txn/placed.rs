@@ -1,6 +1,6 @@
 //! Commits that are on their way.
 
-use super::{TxnError, engine::Inner, owner::Owner};
+use super::{TxnError, engine::Inner, owner::Owner, times::CommitTimes};
 use crate::{Seq, log::Ticket};
 use std::sync::Arc;
 
@@ -8,14 +8,21 @@ use std::sync::Arc;
 pub struct Placed {
     engine: Arc<Inner>,
     ticket: Ticket,
+    times: CommitTimes,
 }
 
 impl Placed {
-    pub(super) fn new(engine: &Arc<Inner>, ticket: Ticket) -> Placed {
+    pub(super) fn new(engine: &Arc<Inner>, ticket: Ticket, times: CommitTimes) -> Placed {
         Placed {
             engine: Arc::clone(engine),
             ticket,
+            times,
         }
+    }
+    /// When it was where until now.
+    #[must_use]
+    pub fn times(&self) -> CommitTimes {
+        self.times
     }
     /// Waits until it is written, and durable if each group is to be; replicas may not have it yet
     /// (semi-synchronous replication).
@@ -24,12 +31,24 @@ impl Placed {
     }
     /// Waits until it is durable and visible.
     pub fn wait(self, owner: &Owner) -> Result<Seq, TxnError> {
-        self.engine.wait_for_log(owner, self.ticket)
+        self.wait_timed(owner).map(|(seq, _)| seq)
+    }
+    /// The same; also tells when it was where.
+    pub fn wait_timed(self, owner: &Owner) -> Result<(Seq, CommitTimes), TxnError> {
+        let seq = self.ticket.seq();
+        let group = self.engine.wait_for_group(owner, self.ticket)?;
+        let times = CommitTimes {
+            group,
+            ..self.times
+        };
+        Ok((seq, times))
     }
     /// Has `tell` called, mostly by the log's thread, when it is durable and visible, or has
-    /// failed. It must be short and never block.
-    pub fn when_known(self, tell: impl FnOnce(Result<(), TxnError>) + Send + 'static) {
-        let log = &self.engine.log;
-        log.when_known(self.ticket, |result| tell(result.map_err(Into::into)));
+    /// failed, with when it was where. It must be short and never block.
+    pub fn when_known(self, tell: impl FnOnce(Result<(), TxnError>, CommitTimes) + Send + 'static) {
+        let (log, times) = (&self.engine.log, self.times);
+        log.when_known(self.ticket, move |result, group| {
+            tell(result.map_err(Into::into), CommitTimes { group, ..times });
+        });
     }
 }

@@ -380,11 +380,11 @@ impl Txn {
             self.give_up();
             return Ok(None);
         }
-        let ticket = self.place(database)?;
+        let (ticket, times) = self.place(database)?;
         self.writes.settle();
         self.owner.depends.add(ticket.seq());
         self.give_up();
-        Ok(Some(Placed::new(&self.engine, ticket)))
+        Ok(Some(Placed::new(&self.engine, ticket, times)))
     }
     /// Gives everything up.
     pub fn rollback(self) {}

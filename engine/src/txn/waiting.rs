@@ -54,6 +54,10 @@ pub(super) struct Parker {
     killed: AtomicBool,
     /// How long it has slept for locks, in nanoseconds.
     locks_ns: AtomicU64,
+    /// How much of that it has slept for locks of tables.
+    tables_ns: AtomicU64,
+    /// How long it has queued for slots before statements, in nanoseconds.
+    queued_ns: AtomicU64,
     mutex: Mutex<()>,
     condition: Condvar,
 }
@@ -62,10 +66,26 @@ impl Parker {
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
     }
-    /// It has slept so long for a lock.
-    pub fn note_lock(&self, slept: Duration) {
+    /// It has slept so long for a lock, of a row or of a table.
+    pub fn note_lock(&self, slept: Duration, is_row: bool) {
         let ns = u64::try_from(slept.as_nanos()).unwrap_or(u64::MAX);
         self.locks_ns.fetch_add(ns, Ordering::Relaxed);
+        if !is_row {
+            self.tables_ns.fetch_add(ns, Ordering::Relaxed);
+        }
+    }
+    /// How long it has slept for locks of tables, in nanoseconds.
+    pub fn tables_ns(&self) -> u64 {
+        self.tables_ns.load(Ordering::Relaxed)
+    }
+    /// It has queued so long.
+    pub fn note_queued(&self, queued: Duration) {
+        let ns = u64::try_from(queued.as_nanos()).unwrap_or(u64::MAX);
+        self.queued_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+    /// How long it has queued, in nanoseconds.
+    pub fn queued_ns(&self) -> u64 {
+        self.queued_ns.load(Ordering::Relaxed)
     }
     /// How long it has slept for locks, in nanoseconds.
     pub fn locks_ns(&self) -> u64 {

@@ -131,10 +131,15 @@ impl<B: Backend> Connection<B> {
     }
 
     /// Takes a slot for what follows, unless the thread has one.
-    pub(super) fn take_slot(&self, commands: &mut Commands<B::Session>) {
-        if !self.admin {
-            let backend = &self.shared.backend;
-            backend.acquire_slot(self.id, || commands.class());
+    pub(super) fn take_slot(&mut self, commands: &mut Commands<B::Session>) {
+        if self.admin {
+            return;
+        }
+        let backend = &self.shared.backend;
+        let queued = backend.acquire_slot(self.id, || commands.class());
+        let queued = std::mem::take(&mut self.queued) + queued;
+        if !queued.is_zero() {
+            commands.owner.note_queued(queued);
         }
     }
 

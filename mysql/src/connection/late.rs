@@ -34,11 +34,13 @@ impl Late {
         self.set_pending(true);
         let (late, shared, stream) = (Arc::clone(self), Arc::clone(shared), Arc::clone(stream));
         let since = Instant::now();
-        placed.when_known(move |result| {
+        placed.when_known(move |result, times| {
             let waited = since.elapsed();
             shared.backend.note_log_wait(waited);
-            if let Some(note) = note {
-                note.finish(u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX));
+            if let Some(mut note) = note {
+                let waited = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+                note.commit_known(result.is_ok().then_some(times), waited);
+                note.finish(waited);
             }
             let packet = match result {
                 Ok(()) => packet,

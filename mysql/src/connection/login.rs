@@ -1,7 +1,10 @@
 //! A login, packet by packet: it never waits, so that a client that stalls in the middle of one
 //! holds no thread.
 
-use super::{Account, Backend, Connection, End, Phase, auth, dialect, handshake};
+use super::{
+    Account, Backend, Connection, End, Phase, auth, dialect, handshake,
+    judge::{Claim, Way, judge, right_form},
+};
 use crate::{
     compression::{self, Algorithm, Compression},
     constants::capability,
@@ -9,9 +12,7 @@ use crate::{
     tls::Offer,
 };
 use cohort_engine::types::Collation;
-use cohort_sql::{
-    Allowed, Attributes, Certificate, Encryption, SqlError, session::Identity, users::Requirement,
-};
+use cohort_sql::{Allowed, Attributes, SqlError, session::Identity};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -21,10 +22,6 @@ use std::{
 const RESPONSE_MAX: usize = 128 * 1024;
 /// The longest of the packets that follow: a password, far longer than any is.
 const PASSWORD_MAX: usize = 4 * 1024;
-/// The stored form of no password, hashed when there is no other: to guess a user's name takes as
-/// long as to guess a password.
-const NOBODY: &str = "$A$00A$....................0000000000000000000000000000000000000000000";
-
 /// How far a login has come.
 pub(super) struct Login {
     /// When it is given up.
@@ -114,30 +111,6 @@ fn agree(allowed: Allowed, response: &Response<'_>) -> Result<Option<Compression
         return Err(SqlError::wrong_compression_level(algorithm.name()));
     }
     Ok(Some(Compression { algorithm, level }))
-}
-
-/// Whether a connection is as its account requires.
-fn is_met(requirement: &Requirement, encryption: Option<Encryption>) -> bool {
-    let Some(Encryption {
-        cipher,
-        certificate,
-        ..
-    }) = encryption
-    else {
-        return *requirement == Requirement::None;
-    };
-    match (requirement, certificate) {
-        (Requirement::None | Requirement::Ssl, _) | (Requirement::X509, Some(_)) => true,
-        (Requirement::X509 | Requirement::Specified(_), None) => false,
-        (Requirement::Specified(specified), Some(Certificate { subject, issuer })) => {
-            let fits = |wanted: &Option<String>, has: &str| {
-                wanted.as_ref().is_none_or(|wanted| wanted == has)
-            };
-            fits(&specified.subject, &subject)
-                && fits(&specified.issuer, &issuer)
-                && fits(&specified.cipher, cipher)
-        }
-    }
 }
 
 /// A login that has succeeded.
@@ -357,14 +330,7 @@ impl<B: Backend> Connection<B> {
     /// Checks a password that was sent in full, with a zero at its end.
     fn check_password(&mut self, login: &mut Login, mut password: Vec<u8>) -> Step {
         let ended = password.pop() == Some(0);
-        let stored = login.account.iter().flat_map(Account::stored);
-        let stored: Vec<&str> = stored.filter(|stored| !stored.is_empty()).collect();
-        let matches = |stored: &str| cohort_sql::password::matches_caching_sha2(stored, &password);
-        if stored.is_empty() {
-            std::hint::black_box(matches(NOBODY));
-        }
-        let right = stored.into_iter().find(|stored| matches(stored));
-        let right = right.filter(|_| ended);
+        let right = right_form(login.account.as_ref(), &password).filter(|_| ended);
         if let Some(stored) = right {
             self.shared.verified.remember(stored, &password);
         }
@@ -389,50 +355,32 @@ impl<B: Backend> Connection<B> {
 
     /// Whether somebody whose password was right, or wrong, may come in.
     fn judge(&self, login: &mut Login, right: bool) -> Result<Granted, SqlError> {
-        let required = login.account.as_ref().map(|account| &account.requirement);
-        let met = required.is_none_or(|required| is_met(required, self.stream.encryption()));
-        if let Some(account) = &login.account {
-            self.shared.backend.note_login(account, right)?;
-        }
-        if !right || !met {
-            login.reason = match (&login.account, right) {
-                (None, _) => "there is no such account",
-                (Some(_), false) => "the password is wrong",
-                (Some(_), true) => "the connection is not as the account requires",
-            };
-            return Err(self.denied(login));
-        }
-        if let Some(account) = &login.account {
-            if account.locked {
-                let (user, host) = (&login.request.user, self.peer.host());
-                return Err(SqlError::account_locked(user, host));
-            }
-            let can_change = capability::CAN_HANDLE_EXPIRED_PASSWORDS;
-            if account.expired && login.request.capabilities & can_change == 0 {
-                return Err(SqlError::password_expired());
-            }
-        }
-        if !self.stream.is_private() && self.shared.backend.requires_secure_transport() {
-            return Err(SqlError::secure_transport_required());
-        }
-        let request = std::mem::take(&mut login.request);
-        let account = login.account.take();
-        let who = Identity {
-            user: request.user.clone(),
-            host: self.peer.shown(),
-            account: account.map(|account| (account.user, account.host)),
+        let can_change = capability::CAN_HANDLE_EXPIRED_PASSWORDS;
+        let claim = Claim {
+            user: &login.request.user,
+            peer: &self.peer,
+            account: login.account.as_ref(),
+            is_right: right,
+            has_password: !login.request.proof.is_empty(),
+            can_change_password: login.request.capabilities & can_change != 0,
         };
-        Ok(Granted { who, request })
-    }
-
-    fn denied(&self, login: &Login) -> SqlError {
-        let request = &login.request;
-        let using = if request.proof.is_empty() {
-            "NO"
-        } else {
-            "YES"
+        let encryption = self.stream.encryption();
+        let way = Way {
+            is_encrypted: encryption.is_some(),
+            is_private: self.stream.is_private(),
+            encryption,
         };
-        SqlError::access_denied(&request.user, self.peer.host(), using)
+        match judge(&self.shared.backend, &claim, &way) {
+            Ok(who) => {
+                login.account = None;
+                let request = std::mem::take(&mut login.request);
+                Ok(Granted { who, request })
+            }
+            Err((error, reason)) => {
+                login.reason = reason;
+                Err(error)
+            }
+        }
     }
 
     fn put_more(&mut self, data: &[u8]) {

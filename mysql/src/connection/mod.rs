@@ -27,6 +27,7 @@ use cohort_engine::{
 use cohort_scheduler::{Class, Tickets};
 use cohort_sql::{Done, Output, SqlError};
 pub use dump::Coaches;
+pub use judge::{Claim, Way, is_right, judge};
 use late::Late;
 use login::{Login, Progress};
 use rustc_hash::FxHashMap;
@@ -147,6 +148,8 @@ pub struct Connection<B: Backend> {
     ahead: Arc<AtomicBool>,
     /// The reply that waits for the log, of a connection that has committed something.
     late: Option<Arc<Late>>,
+    /// For how long it has queued for a slot since its last command.
+    queued: Duration,
 }
 
 /// How far a connection has come.
@@ -217,6 +220,7 @@ impl<B: Backend> Connection<B> {
             })),
             ahead: Arc::default(),
             late: None,
+            queued: Duration::ZERO,
         }
     }
 
@@ -236,6 +240,12 @@ impl<B: Backend> Connection<B> {
     /// Its number.
     pub fn id(&self) -> u64 {
         self.id
+    }
+    /// It has queued for so long; what it queues for before it is in is no statement's time.
+    pub fn has_queued(&mut self, waited: Duration) {
+        if matches!(self.phase, Phase::Commands(_)) {
+            self.queued += waited;
+        }
     }
     /// Tells whether commands of its client were received that are not obeyed yet.
     pub fn ahead(&self) -> &Arc<AtomicBool> {
@@ -472,6 +482,7 @@ mod backup;
 mod commands;
 mod dump;
 mod entering;
+mod judge;
 pub(super) mod late;
 mod login;
 mod proxy;

@@ -276,8 +276,9 @@ impl Backend for Canned {
     fn is_stopping(&self) -> bool {
         false
     }
-    fn acquire_slot(&self, _: u64, _: impl FnOnce() -> Class) {
+    fn acquire_slot(&self, _: u64, _: impl FnOnce() -> Class) -> Duration {
         self.has_slot.store(true, Ordering::SeqCst);
+        Duration::ZERO
     }
     fn release_slot(&self) {
         self.has_slot.store(false, Ordering::SeqCst);

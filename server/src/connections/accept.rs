@@ -138,9 +138,9 @@ fn from_tcp(listener: &TcpListener) -> io::Result<(Stream, Peer)> {
     Ok((Stream::from(stream), tcp_peer(address)))
 }
 
-/// Addresses of this machine count as `localhost` too; others are not looked up (as with
+/// Where a client of this address comes from. Addresses of this machine count as `localhost` too; others are not looked up (as with
 /// skip_name_resolve).
-fn tcp_peer(address: SocketAddr) -> Peer {
+pub fn tcp_peer(address: SocketAddr) -> Peer {
     let ip = address.ip().to_canonical();
     let mut hosts = vec![ip.to_string()];
     if is_loopback(ip) {

@@ -23,7 +23,7 @@ mod accept;
 mod lot;
 mod watch;
 
-pub use accept::is_loopback;
+pub use accept::{is_loopback, tcp_peer};
 
 use cohort_mysql::{
     Backend, Peer,
@@ -341,6 +341,9 @@ impl<B: Backend> Task for Client<B> {
     }
     fn holds_locks(&self) -> bool {
         self.connection.holds_locks()
+    }
+    fn has_queued(&mut self, waited: Duration) {
+        self.connection.has_queued(waited);
     }
     fn refuse(self: Box<Self>, error: &io::Error) {
         self.registered.connections.shared.backend.note_no_thread();

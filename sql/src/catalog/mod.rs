@@ -3,6 +3,7 @@
 
 mod accounts;
 mod advice;
+mod commits;
 mod definitions;
 mod door;
 mod error_log;
@@ -412,6 +413,18 @@ const ENTRIES: &[Entry] = &[
         "accounts",
         columns_of::ACCOUNTS,
         statements::accounts,
+    ),
+    (
+        PERFORMANCE,
+        "cohort_commits_by_digest",
+        commits::BY_DIGEST,
+        commits::by_digest,
+    ),
+    (
+        PERFORMANCE,
+        "cohort_commits_slowest",
+        commits::SLOWEST,
+        commits::slowest,
     ),
     (
         PERFORMANCE,

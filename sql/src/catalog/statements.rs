@@ -136,7 +136,7 @@ pub(super) fn by_digest(session: &State) -> Rows {
 }
 
 /// SCHEMA_NAME, DIGEST, DIGEST_TEXT.
-fn named(digest: &Digest) -> Vec<Value> {
+pub(super) fn named(digest: &Digest) -> Vec<Value> {
     match digest.text.is_empty() {
         true => vec![Value::Null; 3],
         false => vec![

@@ -98,6 +98,16 @@ const PLAIN: &[Entry] = &[
 /// Those that there are twice.
 const TWICE: &[Entry] = &[
     (
+        "cohort_commit_times",
+        "query, db, commits, total_latency, avg_latency, max_latency, client, queue, execution, row_locks, \
+         metadata_locks, encoding, group_wait, fsync, reply, digest",
+        "SELECT @S(DIGEST_TEXT), SCHEMA_NAME, COUNT_STAR, @T(SUM_TIMER_WAIT), \
+         @T(SUM_TIMER_WAIT / COUNT_STAR), @T(MAX_TIMER_WAIT), @T(SUM_CLIENT), @T(SUM_QUEUE), \
+         @T(SUM_EXECUTION), @T(SUM_ROW_LOCKS), @T(SUM_METADATA_LOCKS), @T(SUM_ENCODING), @T(SUM_GROUP_WAIT), \
+         @T(SUM_FSYNC), @T(SUM_REPLY), DIGEST FROM performance_schema.cohort_commits_by_digest \
+         ORDER BY SUM_TIMER_WAIT DESC",
+    ),
+    (
         "host_summary",
         "host, statements, statement_latency, statement_avg_latency, table_scans, file_ios, \
          file_io_latency, current_connections, total_connections, unique_users, current_memory, \

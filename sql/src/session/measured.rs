@@ -8,10 +8,16 @@ use crate::{
     error::SqlError,
     lexer::{Kind as TokenKind, Lexer, Mode},
     plan::Plan,
-    statements::{Counts, Digest, Ended, Kind, LogKind, Note, Running, Slow, literal},
+    state::State,
+    statements::{
+        Commit, Counts, Digest, Ended, Kind, LogKind, Note, Running, Slow, Span, Under, literal,
+    },
     status::{COUNTERS, Counter},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{
+    txn::{CommitTimes, Placed},
+    types::Value,
+};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -42,8 +48,63 @@ pub(super) struct Measured {
     command: Option<&'static str>,
     /// The statement that has ended, until its reply has left.
     note: Option<Note>,
+    /// The transaction that is open, and for how long the session had queued for slots before that.
+    under: Under,
+    queued_ns: u64,
+    /// The statement that runs has waited until what it has committed was durable.
+    settled: Option<CommitTimes>,
     /// The kinds of texts without plans, in one database and one way to read them.
     texts: (Arc<str>, Mode, FxHashMap<Arc<str>, Arc<Kind>>),
+}
+
+impl Measured {
+    /// What was committed by the statement that has ended at this moment, if anything was. `placed`: it
+    /// is not durable yet.
+    fn commit(
+        &mut self,
+        state: &State,
+        (kind, text): (&Arc<Kind>, &Arc<str>),
+        ended_ns: u64,
+        placed: Option<CommitTimes>,
+    ) -> Option<Commit> {
+        let (running, owner) = (&self.running, &state.owner);
+        let queued_ns = owner.queued_ns();
+        let queued_before = std::mem::replace(&mut self.queued_ns, queued_ns);
+        let committed = placed.or(self.settled.take());
+        if committed.is_none() && !state.in_transaction {
+            // Most statements: a query alone.
+            self.under.forget();
+            return None;
+        }
+        let span = Span {
+            begun_ns: running.clock_ns,
+            ended_ns,
+            queued_ns: queued_ns - queued_before,
+            locks_ns: owner.locks_ns().saturating_sub(running.locks_ns),
+            tables_ns: owner.tables_ns().saturating_sub(running.tables_ns),
+        };
+        self.under.add(running.begun_us, &span);
+        let has_changed = state.row_count > 0;
+        let Some(times) = committed else {
+            if has_changed {
+                self.under.changes(kind, text);
+            }
+            return None;
+        };
+        if has_changed {
+            // It speaks for its transaction itself.
+            self.under.speaks_for_itself();
+        }
+        Some(self.under.committed(&span, times, placed.is_none()))
+    }
+
+    /// What was committed is durable: the statement runs still, or has left it to the end of a text.
+    pub(super) fn settled(&mut self, times: CommitTimes) {
+        match &mut self.note {
+            Some(note) => note.commit_known(Some(times), 0),
+            None => self.settled = Some(times),
+        }
+    }
 }
 
 impl Session {
@@ -62,6 +123,7 @@ impl Session {
             begun_us,
             clock_ns: state.instance.env().monotonic_nanos(),
             locks_ns: state.owner.locks_ns(),
+            tables_ns: state.owner.tables_ns(),
             counts: Counts::of(state.counters()),
         };
     }
@@ -144,6 +206,8 @@ impl Session {
         };
         let running = measured.running;
         let clock = state.instance.env().monotonic_nanos();
+        let placed = self.placed.as_ref().map(Placed::times);
+        let commit = measured.commit(state, (&kind, &text), clock, placed);
         let command = match (measured.command, error) {
             (Some(command), _) => command,
             (None, Some(error)) if error.code != SqlError::SYNTAX => first_word(&text),
@@ -182,6 +246,7 @@ impl Session {
             logs: Arc::clone(logs),
             slow,
             before: running.counts,
+            commit,
             ended,
         });
         if let Some(note) = &self.measured.note
@@ -209,7 +274,7 @@ impl Session {
 /// The kind of a text that has no plan.
 fn kind_of(
     texts: &mut (Arc<str>, Mode, FxHashMap<Arc<str>, Arc<Kind>>),
-    state: &crate::state::State,
+    state: &State,
     text: &Arc<str>,
 ) -> Arc<Kind> {
     let mode = state.settings().lexer;

@@ -179,7 +179,8 @@ impl Session {
     /// Waits for what is committed and not known to be durable.
     pub(super) fn settle(&mut self) -> Result<(), SqlError> {
         if let Some(placed) = self.placed.take() {
-            placed.wait(&self.state.owner)?;
+            let (_, times) = placed.wait_timed(&self.state.owner)?;
+            self.measured.settled(times);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The sessions of a server: who is connected, what they do, and how to stop them.
 
 use crate::{
-    statements::{Commands, Errors, Recent, RowCounts, Used, add_commands, reset_times},
+    statements::{Commands, Commits, Errors, Recent, RowCounts, Used, add_commands, reset_times},
     status::Counters,
 };
 use cohort_engine::txn::Owner;
@@ -180,6 +180,8 @@ pub struct Registry {
     elsewhere: Mutex<Commands>,
     /// Which tables and indexes sessions that have ended used, and how.
     tables: Mutex<FxHashMap<Used, RowCounts>>,
+    /// What sessions that have ended committed lately.
+    commits: Mutex<Commits>,
     /// The errors that were raised.
     pub errors: Errors,
     /// What sessions that have ended counted.
@@ -220,8 +222,18 @@ impl Registry {
             let mut recent = entry.recent.lock();
             recent.hand_on();
             add_tables(&mut self.tables.lock(), &recent.take_tables());
+            self.commits.lock().absorb(recent.take_commits());
             self.leave(&entry.place(), recent.commands());
         }
+    }
+    /// What was committed in the last minute: by each session, and by those that have ended, whose
+    /// number is 0.
+    #[must_use]
+    pub fn commits(&self) -> Vec<(u64, Commits)> {
+        let of_open = self.list().into_iter();
+        let of_open = of_open.map(|entry| (entry.id, entry.recent.lock().commits().clone()));
+        let ended = self.commits.lock().clone();
+        of_open.chain([(0, ended)]).collect()
     }
     /// Which tables and indexes were used, and how, by all sessions.
     #[must_use]

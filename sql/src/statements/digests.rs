@@ -88,6 +88,15 @@ impl Digests {
     }
 }
 
+/// A text that is not longer than a sample may be.
+pub(super) fn short(text: &Arc<str>) -> Arc<str> {
+    if text.len() <= SAMPLE_MAX {
+        return Arc::clone(text);
+    }
+    let end = (0..=SAMPLE_MAX).rev().find(|&at| text.is_char_boundary(at));
+    Arc::from(text.get(..end.unwrap_or(0)).unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

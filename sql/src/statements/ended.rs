@@ -77,6 +77,8 @@ pub struct Running {
     pub clock_ns: u64,
     /// For how long the session had waited for locks, in nanoseconds.
     pub locks_ns: u64,
+    /// How much of that were metadata locks.
+    pub tables_ns: u64,
     /// The session's counters.
     pub counts: Counts,
 }

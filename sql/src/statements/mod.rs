@@ -6,7 +6,7 @@
 //!        │
 //! end_statement ──── Ended: what it took, and what came of it
 //!        │            (a reply that waits for the log takes it along: see `Note`)
-//!        ├── Recent       of the session: sums by digest, the last ones
+//!        ├── Recent       of the session: sums by digest, the last ones, what was committed lately
 //!        └── QueryLogs    the slow log
 //! ```
 //!
@@ -14,6 +14,7 @@
 //! reads performance_schema adds the sessions up.
 
 mod audit;
+mod commits;
 mod digests;
 mod ended;
 mod errors;
@@ -24,6 +25,7 @@ mod recent;
 mod table_io;
 
 pub use audit::{Audit, CLASSES, Class, Event};
+pub use commits::{Commit, Commits, OfKind, PHASES, Phases, Slow as SlowCommit, Span, Under};
 pub use digests::{Digest, Digests};
 pub use ended::{COUNTED, Counts, Ended, Running};
 pub use errors::{Errors, Raised};

@@ -1,7 +1,8 @@
 //! What a session keeps of its statements: sums for each kind, and the last ones.
 
 use super::{
-    digests::{Digest, SAMPLE_MAX},
+    commits::{Commit, Commits},
+    digests::{Digest, short},
     ended::{Counts, Ended},
     histogram::Histogram,
     log_files::QueryLogs,
@@ -9,6 +10,7 @@ use super::{
     table_io::{RowCounts, TableIo, Used},
 };
 use crate::status::Counter;
+use cohort_engine::txn::CommitTimes;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::{
@@ -117,15 +119,6 @@ impl Stats {
     }
 }
 
-/// A text that is not longer than a sample may be.
-fn short(text: &Arc<str>) -> Arc<str> {
-    if text.len() <= SAMPLE_MAX {
-        return Arc::clone(text);
-    }
-    let end = (0..=SAMPLE_MAX).rev().find(|&at| text.is_char_boundary(at));
-    Arc::from(text.get(..end.unwrap_or(0)).unwrap_or_default())
-}
-
 /// A kind of statements, as a session knows it: to count who refers to it touches nothing that
 /// other sessions share.
 #[derive(Debug)]
@@ -157,6 +150,8 @@ pub struct Recent {
     handed: Commands,
     /// The last statements, the latest at the end, with their numbers and kinds.
     last: VecDeque<(u64, Arc<Kind>, Ended)>,
+    /// What it has committed lately.
+    commits: Commits,
     /// How many there have been.
     count: u64,
     /// How many were slow since the session has counted them.
@@ -208,6 +203,19 @@ impl Recent {
         }
         ended.text = short(&ended.text);
         self.last.push_back((self.count, Arc::clone(kind), ended));
+    }
+    /// A transaction was committed, by a statement of this kind and text.
+    pub fn note_commit(&mut self, commit: Commit, kind: &Arc<Kind>, text: &Arc<str>) {
+        self.commits.note(commit, kind, text);
+    }
+    /// What it has committed in the last minute.
+    #[must_use]
+    pub fn commits(&self) -> &Commits {
+        &self.commits
+    }
+    /// The same, which is somebody else's now.
+    pub fn take_commits(&mut self) -> Commits {
+        std::mem::take(&mut self.commits)
     }
     /// The sums become everybody's: there are too many, or the session ends.
     pub fn hand_on(&mut self) {
@@ -291,6 +299,8 @@ pub struct Note {
     pub(crate) slow: Option<Slow>,
     /// The session's counters before it.
     pub(crate) before: Counts,
+    /// The transaction that it has committed.
+    pub(crate) commit: Option<Commit>,
 }
 
 /// When a statement is slow, and whose it is.
@@ -312,6 +322,15 @@ impl Note {
         self.ended.counts = now.since(&self.before);
         self.ended.rows_examined = self.ended.counts.get(Counter::RowsExamined);
     }
+    /// Its commit is durable, after another wait of so many nanoseconds; or it is not, and there is
+    /// none.
+    pub fn commit_known(&mut self, times: Option<CommitTimes>, waited_ns: u64) {
+        match (times, &mut self.commit) {
+            (Some(times), Some(commit)) => commit.is_durable(times, Some(waited_ns)),
+            (Some(_), None) => {}
+            (None, commit) => *commit = None,
+        }
+    }
     /// The statement is over, after another wait of so many nanoseconds for the log.
     pub fn finish(mut self, waited_ns: u64) {
         self.ended.took_ns += waited_ns;
@@ -329,6 +348,10 @@ impl Note {
                 self.recent.lock().slow += 1;
             }
         }
-        self.recent.lock().note(&self.kind, self.ended);
+        let mut recent = self.recent.lock();
+        if let Some(commit) = self.commit {
+            recent.note_commit(commit, &self.kind, &self.ended.text);
+        }
+        recent.note(&self.kind, self.ended);
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     store::Filter,
     when,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Transactions that one request changes, unless it says otherwise.
@@ -33,8 +33,30 @@ pub(super) async fn handle(
     match name {
         "list" => list::list(coordinator, &fields).await,
         "show" => show::show(coordinator, &fields).await,
+        "coordinators" => coordinators(coordinator).await,
         _ => change::change(coordinator, name, &fields).await,
     }
+}
+
+/// Who drives transactions: this coordinator, and the others on the same tables.
+async fn coordinators(coordinator: &Arc<Coordinator>) -> Result<Value> {
+    let members = coordinator.store.members().await?;
+    let shown = members.iter().map(|member| {
+        json!({
+            "id": member.id,
+            "name": member.name,
+            "beat": member.beat,
+            "is_dead": member.is_dead,
+            "started": member.started,
+            "silent_seconds": member.silent_s,
+        })
+    });
+    Ok(json!({
+        "time": when::time(coordinator.now()),
+        "is_shared": coordinator.store.is_shared(),
+        "driving": coordinator.leases.count(),
+        "coordinators": shown.collect::<Vec<_>>(),
+    }))
 }
 
 /// What filters say.

@@ -35,7 +35,7 @@ fn commit_many(log: &Log, thread: u32, placed: &Mutex<Vec<Seq>>, sum: &AtomicU64
         } else if i % 7 == 1 {
             // Some want to be told.
             let (told, hear) = std::sync::mpsc::channel();
-            log.when_known(ticket, move |result| told.send(result).unwrap());
+            log.when_known(ticket, move |result, _| told.send(result).unwrap());
             hear.recv().unwrap().unwrap();
         } else {
             log.wait(ticket).unwrap();

@@ -220,7 +220,7 @@ impl LockManager {
             self.uncount_hold();
         }
         let waited = begin.elapsed();
-        who.parker.note_lock(waited);
+        who.parker.note_lock(waited, is_row);
         if is_row {
             self.count_wait(waited);
         }

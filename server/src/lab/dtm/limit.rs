@@ -251,7 +251,7 @@ impl Limit {
         batch.internal(gid.as_bytes(), Some(value));
         let (ticket, ()) = self.log.commit(batch, |_| ()).map_err(io::Error::other)?;
         let durable = Arc::clone(&self.durable);
-        self.log.when_known(ticket, move |result| {
+        self.log.when_known(ticket, move |result, _| {
             let told = result
                 .map_err(io::Error::other)
                 .and_then(|()| durable.tell(client));

@@ -45,7 +45,7 @@ impl Commits {
         batch.internal(b"null", Some(&RECORD));
         let (ticket, ()) = self.0.commit(batch, |_| ()).map_err(io::Error::other)?;
         let (stream, reply) = (Arc::clone(stream), Arc::clone(reply));
-        self.0.when_known(ticket, move |result| {
+        self.0.when_known(ticket, move |result, _| {
             if result.is_err() || (&*stream).write_all(&reply).is_err() {
                 // The client has gone, or is told by this that it cannot be served.
                 let _ = stream.shutdown(Shutdown::Both);
