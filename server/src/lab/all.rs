@@ -3,8 +3,9 @@
 use super::{
     dtm, fsync, group_commit, interrupt,
     report::{Keeper, Output},
+    search,
     target::{OWN, Target},
-    search, thread_pool, tx_modes,
+    thread_pool, tx_modes,
 };
 use clap::{Args, Command};
 
