@@ -32,8 +32,9 @@ use super::{
     delta::DeltaItem,
 };
 use crate::types::{
-    Table, TreeId,
+    FullText, Table, TreeId,
     fulltext::{Tokenizer, Words, WordsBuilder},
+    row,
 };
 use roaring::{RoaringBitmap, RoaringTreemap};
 use rustc_hash::FxHashMap;
@@ -322,8 +323,8 @@ fn changed(before: Vec<InBlock>, changes: Vec<InBlock>) -> Vec<InBlock> {
 pub struct TextTree {
     /// The table.
     pub table: Arc<Table>,
-    /// How its rows' texts are taken apart.
-    pub tokenizer: Arc<Tokenizer>,
+    /// The index.
+    pub text: FullText,
 }
 
 impl TextTree {
@@ -341,7 +342,7 @@ impl TextTree {
             let row_key = item.key().key();
             builder.clear();
             let read = before.get(self.table.rows, row_key, |image| {
-                self.tokenizer.words(&self.table, image, &mut builder)
+                row::words(&self.table, &self.text, image, &mut builder)
             })?;
             if read.is_some_and(|read| read.is_err()) {
                 return Err(damaged("a row that does not fit its table"));

@@ -22,7 +22,7 @@ use crate::{
         WordChanges,
         base::{BaseItem, BaseRange, BaseSnapshot, BaseWrite},
     },
-    types::{FullText, Index, Table, TreeId, fulltext::WordsBuilder, key},
+    types::{FullText, Index, Table, TreeId, fulltext::WordsBuilder, key, row},
 };
 use std::sync::atomic::Ordering;
 
@@ -325,8 +325,7 @@ struct TextBuilder<'a> {
 
 impl TextBuilder<'_> {
     fn push(&mut self, key: &[u8], image: &[u8]) -> Result<(), TxnError> {
-        let tokenizer = self.text.tokenizer(self.table);
-        let taken = tokenizer.words(self.table, image, &mut self.words);
+        let taken = row::words(self.table, self.text, image, &mut self.words);
         taken.map_err(|_| malformed(self.table))?;
         self.changes.row(key)?;
         for (word, count) in self.words.counted() {

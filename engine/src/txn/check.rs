@@ -294,11 +294,7 @@ fn row_problem(
     }
     for (text, sum) in table.fulltext.iter().zip(words) {
         let mut found = WordsBuilder::default();
-        if text
-            .tokenizer(table)
-            .words(table, image, &mut found)
-            .is_err()
-        {
+        if row::words(table, text, image, &mut found).is_err() {
             return Some(super::entry::malformed(table).to_string());
         }
         for (word, count) in found.counted() {

@@ -158,7 +158,7 @@ impl Dictionary {
             for text in &table.fulltext {
                 let tree = TextTree {
                     table: Arc::clone(table),
-                    tokenizer: Arc::clone(text.tokenizer(table)),
+                    text: text.clone(),
                 };
                 trees.insert(text.index.tree, tree);
             }

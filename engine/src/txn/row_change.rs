@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     log::RowsKind,
-    types::{Index, Table, TreeId, fulltext::WordsBuilder, key},
+    types::{Index, Table, TreeId, fulltext::WordsBuilder, key, row},
 };
 use std::borrow::Cow;
 
@@ -201,7 +201,7 @@ impl RowChange<Row<'_>> {
             }
             if let Some(row) = self.after() {
                 let mut words = WordsBuilder::default();
-                let taken = text.tokenizer(table).words(table, row.image, &mut words);
+                let taken = row::words(table, text, row.image, &mut words);
                 taken.map_err(|_| malformed(table))?;
                 changes.push(TextChange {
                     tree,

@@ -17,14 +17,13 @@ pub mod view;
 pub mod xid;
 
 pub use collation::{Charset, Collation};
-pub use fulltext::FullText;
 pub use gtid::{Gtid, GtidSet, GtidSetFlaw, ServerUuid};
 pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use json::Json;
 pub use member::Members;
 pub use schema::{
-    Check, Column, ColumnType, ForeignKey, Generated, Index, IndexPart, ReferentialAction, Table,
-    TableId, TreeId,
+    Check, Column, ColumnType, ForeignKey, FullText, Generated, Index, IndexPart,
+    ReferentialAction, Table, TableId, TreeId,
 };
 pub use temporal::{Date, DateTime, Time};
 pub use value::{Decimal, Member, Value};

@@ -3,13 +3,17 @@
 use super::{
     collation::Collation,
     decimal,
-    fulltext::FullText,
+    fulltext::{Parser, Tokenizer},
     member::{Members, without_end_spaces},
     value::Value,
 };
 use crate::Seq;
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, sync::OnceLock};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 /// The number of a table; also its table id in the binlog. Never reused. A table that is rebuilt
 /// or truncated keeps its name and gets a new number.
@@ -223,6 +227,68 @@ pub struct Index {
     /// It was made for a foreign key, nobody asked for it: it goes when another one serves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,
+}
+
+/// A FULLTEXT index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullText {
+    /// Its name, columns and tree.
+    pub index: Index,
+    /// What takes words out of texts.
+    pub parser: Parser,
+    /// The words that are left out, in no order. `None`: `DEFAULT_STOPWORDS`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopwords: Option<Arc<[String]>>,
+    /// What is made of the definition.
+    #[serde(skip)]
+    pub prepared: Prepared,
+}
+
+/// What takes apart the texts of an index, made once from its definition and kept with it. It is no
+/// part of that: a copy, which may be changed, begins without.
+#[derive(Debug, Default)]
+pub struct Prepared(OnceLock<Arc<Tokenizer>>);
+
+impl Clone for Prepared {
+    fn clone(&self) -> Prepared {
+        Prepared::default()
+    }
+}
+
+impl PartialEq for Prepared {
+    fn eq(&self, _: &Prepared) -> bool {
+        true
+    }
+}
+
+impl Eq for Prepared {}
+
+impl FullText {
+    /// The collation of its columns.
+    #[must_use]
+    pub fn collation(&self, columns: &[Column]) -> Collation {
+        let first = self.index.parts.first();
+        let first = first.and_then(|part| columns.get(usize::from(part.column)));
+        first.map_or(Collation::Binary, |column| column.collation)
+    }
+    /// Whether it is on these columns, in whatever order.
+    #[must_use]
+    pub fn is_on(&self, columns: &BTreeSet<u16>) -> bool {
+        let own = self.index.parts.iter().map(|part| part.column);
+        own.collect::<BTreeSet<_>>() == *columns
+    }
+    /// What takes apart the texts of the columns of a table.
+    #[must_use]
+    pub fn tokenizer(&self, table: &Table) -> &Arc<Tokenizer> {
+        self.prepared.0.get_or_init(|| {
+            let collation = self.collation(&table.columns);
+            Arc::new(Tokenizer::new(
+                self.parser,
+                collation,
+                self.stopwords.as_deref(),
+            ))
+        })
+    }
 }
 
 /// What happens to rows when the row that they refer to goes, or gets another key.

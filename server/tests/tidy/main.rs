@@ -57,6 +57,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "json",
                 "lexer",
                 "replication",
+                "search",
                 "temporary",
                 "user_locks",
                 "users",

@@ -14,7 +14,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{Found, Read, Term},
-    types::{FullText, Table, Value, fulltext::WordsBuilder},
+    types::{FullText, Table, Value, fulltext::WordsBuilder, row},
 };
 use std::rc::Rc;
 
@@ -58,7 +58,7 @@ impl Searched for Reading<'_, '_> {
 }
 
 fn texts_of(table: &Table, text: &FullText, image: &[u8]) -> Result<Vec<Vec<u8>>, Stop> {
-    let texts = text.tokenizer(table).texts(table, image);
+    let texts = row::texts(table, text, image);
     Ok(texts.map_err(|_| SqlError::internal("a damaged row"))?)
 }
 
@@ -75,8 +75,7 @@ impl Searched for OneRow<'_> {
     type Error = Stop;
     fn find(&mut self, terms: &[Term], counts: bool) -> Result<Found, Stop> {
         let mut words = WordsBuilder::default();
-        let tokenizer = self.text.tokenizer(self.table);
-        let taken = tokenizer.words(self.table, self.image, &mut words);
+        let taken = row::words(self.table, self.text, self.image, &mut words);
         taken.map_err(|_| SqlError::internal("a damaged row"))?;
         let mut found = Found::of_row(terms, self.key, &words.pack(), counts)?;
         for (postings, count) in found.postings.iter_mut().zip(self.answer.counts()) {

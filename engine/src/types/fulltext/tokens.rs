@@ -1,6 +1,22 @@
 //! Taking a text apart.
 
-use super::Parser;
+use serde::{Deserialize, Serialize};
+
+/// What takes words out of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Parser {
+    /// A word is a run of letters, digits and underscores, of so many characters at least and at
+    /// most (`innodb_ft_min_token_size`, `innodb_ft_max_token_size`).
+    Words {
+        /// At least.
+        min: u8,
+        /// At most.
+        max: u8,
+    },
+    /// A word is each run of so many letters and digits: for languages without spaces between words
+    /// (WITH PARSER ngram, `ngram_token_size`).
+    Ngram(u8),
+}
 
 /// A word as it stands in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,8 +29,9 @@ pub use kind::column_type;
 
 use super::{
     decimal,
+    fulltext::WordsBuilder,
     json::{Json, Scalar},
-    schema::{Column, ColumnType, Table},
+    schema::{Column, ColumnType, FullText, Table},
     temporal::{
         Date, DateTime, Time, fraction_bytes, pack_datetime, pack_time, pack_timestamp,
         unpack_datetime, unpack_time, unpack_timestamp,
@@ -490,6 +491,35 @@ pub fn decode_some(
             }
         }
     }
+    Ok(())
+}
+
+/// The texts that a FULLTEXT index is on, of the row with this image; those that are NULL are left out.
+pub fn texts(table: &Table, text: &FullText, image: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+    let mut columns: Vec<u16> = text.index.parts.iter().map(|part| part.column).collect();
+    columns.sort_unstable();
+    let mut row = vec![Value::Null; table.columns.len()];
+    decode_some(table, image, &columns, &mut row)?;
+    let values = columns
+        .iter()
+        .map(|column| std::mem::take(&mut row[usize::from(*column)]));
+    let texts = values.filter_map(|value| match value {
+        Value::Bytes(text) => Some(Ok(text)),
+        Value::Null => None,
+        _ => Some(Err(Malformed)),
+    });
+    texts.collect()
+}
+
+/// The words that a FULLTEXT index has of the row with this image, and how often the row has each.
+pub fn words(
+    table: &Table,
+    text: &FullText,
+    image: &[u8],
+    builder: &mut WordsBuilder,
+) -> Result<(), Malformed> {
+    let texts = texts(table, text, image)?;
+    text.tokenizer(table).words(&texts, builder);
     Ok(())
 }
 
