@@ -252,20 +252,25 @@ impl WordChanges {
         let rows = std::mem::take(&mut self.rows);
         let mut blocks = Vec::new();
         for (word, changes) in words {
-            let mut changes = changes.as_slice();
-            while let Some((first, _)) = changes.first() {
-                let (block, _) = at(&rows, *first)?;
-                let same =
-                    |(row, _): &(u32, u32)| at(&rows, *row).is_ok_and(|(other, _)| other == block);
-                let (of_block, rest) = changes.split_at(changes.partition_point(same));
-                changes = rest;
+            let placed = changes.into_iter().map(|(row, count)| {
+                let (block, place) = at(&rows, row)?;
+                Ok((block, place, count))
+            });
+            let mut placed = placed.collect::<Result<Vec<_>, StoreError>>()?;
+            // The rows of a block stand together only if all keys are equally long: of `a`, `ab` and
+            // `b` the first and the last are in one.
+            if !placed.is_sorted() {
+                placed.sort_unstable();
+            }
+            for of_block in placed.chunk_by(|(a, ..), (b, ..)| a == b) {
+                let Some((block, ..)) = of_block.first() else {
+                    continue;
+                };
                 let mut key = Vec::with_capacity(word.len() + block.len());
                 key.extend_from_slice(&word);
                 key.extend_from_slice(block);
-                let of_block = of_block
-                    .iter()
-                    .map(|(row, count)| Ok((at(&rows, *row)?.1, *count)));
-                blocks.push((key, of_block.collect::<Result<Vec<InBlock>, StoreError>>()?));
+                let of_block = of_block.iter().map(|(_, place, count)| (*place, *count));
+                blocks.push((key, of_block.collect::<Vec<InBlock>>()));
             }
         }
         let Some((first, _)) = blocks.first() else {
@@ -427,7 +432,7 @@ impl Numbering {
 }
 
 /// A word that is looked for, or how words begin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
     /// Its sort key, or what those of the words begin with.
     pub key: Vec<u8>,
@@ -560,9 +565,6 @@ pub fn each_entry<E: From<StoreError>>(
         let length = tokenizer.key_length(item.key());
         let parts = length.and_then(|length| item.key().split_at_checked(length));
         let (word, block) = parts.ok_or_else(|| damaged("its key"))?;
-        if block.is_empty() {
-            return Err(damaged("its key").into());
-        }
         for (row, count) in decode(item.value())? {
             each(word, &join_key(block, row), count)?;
         }
@@ -573,6 +575,8 @@ pub fn each_entry<E: From<StoreError>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{env::fake::Disk, store::base::Base, types::Collation};
+    use std::path::Path;
 
     fn random(seed: &mut u64, below: u64) -> u64 {
         *seed = seed
@@ -604,6 +608,46 @@ mod tests {
             }
             let taken = Rows::take(&mut value.as_slice()).unwrap();
             assert_eq!(taken.count(), rows.len() as u64);
+        }
+    }
+
+    #[test]
+    fn rows_of_a_block_need_not_stand_together() {
+        let base = Base::create(&Disk::new(1).env(), Path::new("/base"), 1 << 20).unwrap();
+        let mut model: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+        let mut seed = 3;
+        for _ in 0..30 {
+            let mut keys: Vec<Vec<u8>> = Vec::new();
+            for _ in 0..random(&mut seed, 40) {
+                let length = 1 + random(&mut seed, 4);
+                let key = (0..length).map(|_| b'a' + random(&mut seed, 3) as u8);
+                keys.push(key.collect());
+            }
+            keys.sort();
+            keys.dedup();
+            let mut changes = WordChanges::default();
+            for key in keys {
+                let count = random(&mut seed, 3) as u32;
+                changes.row(&key).unwrap();
+                changes.word(b"word\0", count);
+                match count {
+                    0 => model.remove(&key),
+                    count => model.insert(key, count),
+                };
+            }
+            let write = base.write().unwrap();
+            changes.write(&mut write.tree(7).unwrap()).unwrap();
+            write.commit().unwrap();
+            let parser = crate::types::fulltext::Parser::Words { min: 1, max: 9 };
+            let tokenizer = Tokenizer::new(parser, Collation::Utf8mb40900Bin, None);
+            let mut found = BTreeMap::new();
+            let snapshot = base.snapshot().unwrap();
+            each_entry::<StoreError>(&snapshot, (7, &tokenizer), |_, key, count| {
+                found.insert(key.to_vec(), count);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(found, model);
         }
     }
 

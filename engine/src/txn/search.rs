@@ -67,6 +67,9 @@ impl Txn {
         let tree = (text.index.tree, &**text.tokenizer(table));
         let mut found = Found::default();
         for term in terms {
+            if self.descriptor.is_killed() {
+                return Err(TxnError::Killed);
+            }
             let numbering = &mut found.numbering;
             let postings = Postings::read(term, &view.base, tree, numbering, counts)?;
             found.postings.push(postings);
@@ -75,8 +78,13 @@ impl Txn {
             numbering,
             postings,
         } = &mut found;
+        let killed = Arc::clone(&self.descriptor);
         let newest = view.each_changed(tree.0, seq, |row_key, packed| {
-            change_row(postings, terms, numbering, (row_key, packed), counts)
+            if killed.is_killed() {
+                return Err(TxnError::Killed);
+            }
+            let row = (row_key, packed);
+            Ok(change_row(postings, terms, numbering, row, counts)?)
         })?;
         if seq == Seq::MAX {
             self.note_read(newest);

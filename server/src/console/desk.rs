@@ -9,11 +9,15 @@ use parking_lot::Mutex;
 use std::{io, sync::Arc, time::Duration};
 
 /// How long a page may wait for the session, which makes another one.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What each session begins with: no page's statement takes longer, or waits for long.
-const BEGIN: [&str; 2] = [
+const PATIENCE: Duration = Duration::from_secs(3);
+/// What each session begins with, whatever the server's variables say: no page's statement takes longer,
+/// or waits for long, keeps a transaction open, or shows a part only.
+const BEGIN: [&str; 5] = [
+    "SET SESSION autocommit = 1",
+    "SET SESSION sql_select_limit = 18446744073709551615",
+    "SET SESSION transaction_isolation = 'REPEATABLE-READ'",
     "SET SESSION max_execution_time = 10000",
-    "SET SESSION lock_wait_timeout = 5",
+    "SET SESSION lock_wait_timeout = 1",
 ];
 /// No page needs more rows.
 const ROWS_MAX: usize = 10_000;

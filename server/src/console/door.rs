@@ -18,8 +18,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// So many logins an account has at once; then the one that was silent for longest is logged out.
+const LOGINS_OF_USER: usize = 8;
 /// So many are logged in at once; then who was silent for longest is logged out.
-const LOGINS_MAX: usize = 64;
+const LOGINS_MAX: usize = 256;
 /// A login ends when nobody has asked for anything for so long.
 const IDLE: Duration = Duration::from_secs(3600);
 /// Connection numbers of the console's sessions: above the coordinator's.
@@ -61,9 +63,9 @@ impl Door {
     }
 
     fn look(&self, request: &PageRequest, is_seen: bool) -> Option<Arc<Desk>> {
-        let secret = request.cookies.get(&self.cookie)?;
         let mut logins = self.logins.lock();
         logins.retain(|_, login| login.seen.elapsed() < IDLE && !login.desk.is_over());
+        let secret = request.cookies.get(&self.cookie)?;
         let login = logins.get_mut(secret)?;
         if is_seen {
             login.seen = Instant::now();
@@ -80,8 +82,12 @@ impl Door {
 
     fn keep(&self, desk: Desk, secret: String) {
         let mut logins = self.logins.lock();
-        if logins.len() >= LOGINS_MAX {
-            let silent = logins.iter().min_by_key(|(_, login)| login.seen);
+        let is_own = |login: &Login| login.desk.user == desk.user;
+        let own = logins.values().filter(|login| is_own(login)).count();
+        let all = logins.len() >= LOGINS_MAX;
+        if all || own >= LOGINS_OF_USER {
+            let leaving = logins.iter().filter(|(_, login)| all || is_own(login));
+            let silent = leaving.min_by_key(|(_, login)| login.seen);
             if let Some(silent) = silent.map(|(secret, _)| secret.clone()) {
                 logins.remove(&silent);
             }

@@ -72,13 +72,24 @@ impl Page {
     }
     /// What is made again, as the script takes it.
     pub fn again(self) -> String {
-        let mut text = self.live.into_string();
+        let mut text = printable(&self.live.0);
         if let Some((_, live)) = self.below {
             text.push(SEPARATOR);
-            text.push_str(&live.0);
+            text.push_str(&printable(&live.0));
         }
         text
     }
+}
+
+/// Without control characters, which texts of clients have as they like: in a stream of events, and for
+/// our script, some of them are signs.
+fn printable(markup: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    markup.chars().map(shown).collect()
 }
 
 /// Why something is not shown.

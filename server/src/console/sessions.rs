@@ -16,12 +16,12 @@ const DEADLOCKS: usize = 5;
 const TRANSACTIONS: &str = "SELECT t.trx_id, t.trx_mysql_thread_id AS id, t.trx_state, \
      GREATEST(TIMESTAMPDIFF(SECOND, t.trx_started, NOW()), 0) AS age, t.trx_rows_locked, \
      t.trx_rows_modified, p.USER, p.HOST, p.COMMAND, p.TIME, p.STATE, \
-     COALESCE(t.trx_query, p.INFO, e.SQL_TEXT) AS sql_text \
+     LEFT(COALESCE(t.trx_query, p.INFO, e.SQL_TEXT), 4000) AS sql_text \
      FROM information_schema.INNODB_TRX AS t \
      LEFT JOIN performance_schema.processlist AS p ON p.ID = t.trx_mysql_thread_id \
      LEFT JOIN performance_schema.events_statements_current AS e ON e.THREAD_ID = t.trx_mysql_thread_id \
      ORDER BY t.trx_started, t.trx_id LIMIT 200";
-const SESSIONS: &str = "SELECT ID, USER, HOST, DB, COMMAND, TIME, STATE, INFO \
+const SESSIONS: &str = "SELECT ID, USER, HOST, DB, COMMAND, TIME, STATE, LEFT(INFO, 4000) AS INFO \
      FROM performance_schema.processlist ORDER BY COMMAND = 'Sleep', TIME DESC LIMIT 500";
 const ROW_WAITS: &str = "SELECT DISTINCT REQUESTING_THREAD_ID AS waiting, BLOCKING_THREAD_ID AS blocking, \
      CONCAT(l.OBJECT_SCHEMA, '.', l.OBJECT_NAME) AS what \
@@ -213,7 +213,8 @@ pub fn confirm(console: &Arc<Console>, desk: &Arc<Desk>, request: &PageRequest) 
     };
     let view = View::new(console, desk, request);
     let sql = format!(
-        "SELECT ID, USER, HOST, DB, COMMAND, TIME, STATE, INFO FROM performance_schema.processlist \
+        "SELECT ID, USER, HOST, DB, COMMAND, TIME, STATE, LEFT(INFO, 4000) AS INFO \
+         FROM performance_schema.processlist \
          WHERE ID = {id}"
     );
     let shown = view.with(&sql, |rows| match rows.iter().next() {

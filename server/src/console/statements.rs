@@ -4,6 +4,7 @@ use super::{
     desk::{Row, Rows, quoted},
     page::{self, Page, View},
 };
+use cohort_sql::SqlError;
 use maud::{Markup, html};
 
 /// What they can be ordered by: the word in the address, in words, and as SQL has it.
@@ -21,6 +22,8 @@ const COLUMNS: &str = "SCHEMA_NAME, DIGEST, DIGEST_TEXT, COUNT_STAR, SUM_TIMER_W
      MAX_TIMER_WAIT, QUANTILE_95, QUANTILE_99, SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, \
      SUM_ROWS_EXAMINED, SUM_ROWS_SENT, SUM_ROWS_AFFECTED, SUM_NO_INDEX_USED, FIRST_SEEN, LAST_SEEN, \
      QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest";
+/// ER_NOT_SUPPORTED_YET: changes have no steps, but a table.
+const NOT_SUPPORTED: u16 = 1235;
 /// What EXPLAIN can explain.
 const EXPLAINED: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
@@ -179,7 +182,12 @@ fn plan(view: &View<'_>, schema: &str, sample: &str) -> Markup {
         return html! { p.note { "Only queries and changes of rows have one." } };
     }
     let explain = |form: &str| view.desk.ask_in(schema, &format!("EXPLAIN {form}{sample}"));
-    match explain("FORMAT=TREE ").or_else(|_| explain("")) {
+    // Not again what has waited for a lock, or took too long.
+    let refused = |error: SqlError| match error.code {
+        NOT_SUPPORTED => explain(""),
+        _ => Err(error),
+    };
+    match explain("FORMAT=TREE ").or_else(refused) {
         Err(error) => page::trouble(&error),
         Ok(rows) if rows.names.len() == 1 => html! { pre { (rows.value().unwrap_or("")) } },
         Ok(rows) => {

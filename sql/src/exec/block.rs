@@ -454,6 +454,12 @@ impl<'b> BlockRun<'b> {
             for slot in self.row.get_mut(slots).unwrap_or_default() {
                 *slot = Value::Null;
             }
+            // What is not there is worth nothing, and not NULL.
+            for rank in &source.ranks {
+                if let Some(slot) = self.row.get_mut(rank.slot) {
+                    *slot = Value::Double(0.0);
+                }
+            }
         }
         context.count_row(self.block, Place::Outer(at));
         if !self.all_hold(after, context)? {

@@ -4,7 +4,7 @@
 //! ranks, by the row's key. A row that is locked may have changed since: what it is worth is found
 //! anew then, in the image that is locked.
 
-use super::{ExecContext, Stop, block::BlockRun, scan::read_mode};
+use super::{ExecContext, Stop, block::BlockRun, memory::Memory, scan::read_mode};
 use crate::{
     error::SqlError,
     expr::eval,
@@ -28,6 +28,7 @@ struct Reading<'r, 'c> {
     table: &'r Table,
     text: &'r FullText,
     read: Read,
+    memory: Memory,
 }
 
 impl Searched for Reading<'_, '_> {
@@ -54,6 +55,10 @@ impl Searched for Reading<'_, '_> {
     }
     fn step(&mut self) -> Result<(), Stop> {
         self.context.tick()
+    }
+    fn keep(&mut self, bytes: u64) -> Result<(), Stop> {
+        self.memory
+            .take(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 }
 
@@ -90,6 +95,9 @@ impl Searched for OneRow<'_> {
         self.answer.total()
     }
     fn step(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+    fn keep(&mut self, _: u64) -> Result<(), Stop> {
         Ok(())
     }
 }
@@ -135,6 +143,7 @@ fn answer(
                 table,
                 text,
                 read,
+                memory: Memory::default(),
             };
             // A locked row is ranked again: that takes all that can be known.
             let ranked = rank.ranked || read != Read::Plain;

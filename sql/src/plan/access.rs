@@ -174,13 +174,12 @@ fn searching(request: &Request) -> Option<Choice> {
         return None;
     }
     let table = request.table;
-    let key = table.primary.iter().flat_map(|primary| &primary.parts);
-    let whole: Vec<u16> = key
-        .filter(|part| part.prefix.is_none())
-        .map(|part| part.column)
-        .collect();
-    let covering =
-        !request.rows_needed && request.wanted.iter().all(|column| whole.contains(column));
+    // The key of a row is all that is known of it.
+    let in_key = match &table.primary {
+        Some(primary) => covers(table, primary, request.wanted),
+        None => request.wanted.is_empty(),
+    };
+    let covering = !request.rows_needed && in_key;
     // The best comes first.
     let rank = table.columns.len() + search;
     let ordered = request.order.is_some_and(|order| *order == [(rank, true)]);

@@ -880,7 +880,9 @@ pub(super) fn derived_columns(
 /// The name of the index that a hint calls so: in full, or by what no other index begins with.
 fn index_named(table: &Table, name: &str) -> Option<String> {
     let primary = table.primary.iter().map(|_| "PRIMARY");
-    let visible = table.indexes.iter().filter(|index| index.visible);
+    let texts = table.fulltext.iter().map(|text| &text.index);
+    let indexes = table.indexes.iter().chain(texts);
+    let visible = indexes.filter(|index| index.visible);
     let names: Vec<&str> = primary.chain(visible.map(|i| i.name.as_str())).collect();
     let mut same = names
         .iter()

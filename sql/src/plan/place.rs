@@ -794,10 +794,15 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 /// The leaves for whose row of NULLs a condition is not true.
 fn rejects_null(condition: &Expr, names: &Names) -> Set {
     let column = |e: &Expr| {
-        let leaf = walk::slot(e).and_then(|slot| leaf_of(slot, names));
+        // The rank of a row that is not there is 0, and no NULL.
+        let slot = walk::slot(e).filter(|slot| !names.is_rank(*slot));
+        let leaf = slot.and_then(|slot| leaf_of(slot, names));
         leaf.map_or(0, |leaf| 1 << leaf)
     };
     match condition {
+        Expr::Column { slot, .. } if names.is_rank(*slot as usize) => {
+            leaf_of(*slot as usize, names).map_or(0, |leaf| 1 << leaf)
+        }
         Expr::Binary {
             op, left, right, ..
         } if op.is_comparison() && *op != BinaryOp::NullSafeEq => column(left) | column(right),

@@ -63,6 +63,10 @@ pub struct Rank {
 }
 
 impl Names {
+    /// Whether a slot has the answer to a search.
+    pub fn is_rank(&self, slot: usize) -> bool {
+        self.searches.iter().any(|search| search.slot() == slot)
+    }
     /// The name of the index that a table's search asks which has this number.
     pub fn searched(&self, table: usize, number: usize) -> Option<&str> {
         let mut own = self.searches.iter().filter(|search| search.is_in(table));

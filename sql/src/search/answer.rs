@@ -9,7 +9,8 @@ use cohort_engine::{
     types::fulltext::{Tokenizer, tokens},
 };
 use roaring::RoaringTreemap;
-use std::collections::BTreeSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::{collections::BTreeSet, rc::Rc};
 
 /// The index that is searched, and the rows of its table.
 pub trait Searched {
@@ -23,6 +24,8 @@ pub trait Searched {
     fn rows(&self) -> u64;
     /// Asked now and then: an error ends the search.
     fn step(&mut self) -> Result<(), Self::Error>;
+    /// The search keeps so many bytes more.
+    fn keep(&mut self, bytes: u64) -> Result<(), Self::Error>;
 }
 
 /// So many rows are put in order first.
@@ -185,7 +188,7 @@ impl Answer {
                 for token in tokens(tokenizer.parser(), text) {
                     let mut key = Vec::new();
                     tokenizer.key(token.text, &mut key);
-                    if tokenizer.is_indexed(&token, &key) {
+                    if tokenizer.is_indexed(&token) {
                         words.insert(key);
                     }
                 }
@@ -202,7 +205,7 @@ fn once<S: Searched>(
     searched: &mut S,
     ranked: bool,
 ) -> Result<Answer, S::Error> {
-    let found = searched.find(&query.terms, ranked)?;
+    let found = searched.find(&query.terms, ranked || query.takes_away())?;
     let mut evaluation = Evaluation {
         found: &found,
         tokenizer,
@@ -210,12 +213,18 @@ fn once<S: Searched>(
         counted: Vec::new(),
         adjusted: Vec::new(),
     };
-    let rows = evaluation.list(&query.root)?;
+    let mut rows = evaluation.list(&query.root)?;
     let (counted, adjusted) = (evaluation.counted, evaluation.adjusted);
-    let ranks = match ranked {
+    // What is worth nothing at the end is not found.
+    let ranked = ranked || adjusted.iter().any(|(_, by)| *by < 0.0);
+    let mut ranks = match ranked {
         true => ranks(&rows, &found.postings, &counted, &adjusted, searched.rows()),
         false => Vec::new(),
     };
+    for (row, _) in ranks.iter().filter(|(_, rank)| *rank == 0.0) {
+        rows.remove(*row);
+    }
+    ranks.retain(|(_, rank)| *rank != 0.0);
     Ok(Answer {
         counts: found.postings.iter().map(|found| found.count).collect(),
         total: searched.rows(),
@@ -230,7 +239,7 @@ fn once<S: Searched>(
 struct Counted {
     term: usize,
     /// Only for these.
-    within: Option<RoaringTreemap>,
+    within: Option<Rc<RoaringTreemap>>,
 }
 
 struct Evaluation<'a, S> {
@@ -254,6 +263,7 @@ impl<S: Searched> Evaluation<'_, S> {
         let mut none = RoaringTreemap::new();
         let before = self.counted.len();
         for (operator, node) in items {
+            self.searched.step()?;
             match operator {
                 // As in InnoDB it takes something from the rows that the words before it have found,
                 // and finds none itself.
@@ -261,13 +271,7 @@ impl<S: Searched> Evaluation<'_, S> {
                     let (counted, adjusted) = (self.counted.len(), self.adjusted.len());
                     let rows = self.node(node)? & &any;
                     self.adjusted.truncate(adjusted);
-                    for counted in self.counted.iter_mut().skip(counted) {
-                        let within = counted.within.take();
-                        counted.within = Some(match within {
-                            None => rows.clone(),
-                            Some(within) => within & &rows,
-                        });
-                    }
+                    self.count_within(counted, &rows)?;
                     self.adjusted.push((rows, -1.0));
                 }
                 Operator::MustNot => {
@@ -300,15 +304,26 @@ impl<S: Searched> Evaluation<'_, S> {
         let restricts = all.is_some() || !none.is_empty();
         let rows = all.unwrap_or(any) - none;
         if restricts {
-            for counted in self.counted.iter_mut().skip(before) {
-                let within = counted.within.take();
-                counted.within = Some(match within {
-                    None => rows.clone(),
-                    Some(within) => within & &rows,
-                });
-            }
+            self.count_within(before, &rows)?;
         }
         Ok(rows)
+    }
+    /// What was counted since counts for these rows only.
+    fn count_within(&mut self, since: usize, rows: &RoaringTreemap) -> Result<(), S::Error> {
+        let shared = Rc::new(rows.clone());
+        self.searched.keep(shared.serialized_size() as u64)?;
+        for counted in self.counted.iter_mut().skip(since) {
+            counted.within = Some(match counted.within.take() {
+                None => Rc::clone(&shared),
+                Some(within) => {
+                    self.searched.step()?;
+                    let both = &*within & rows;
+                    self.searched.keep(both.serialized_size() as u64)?;
+                    Rc::new(both)
+                }
+            });
+        }
+        Ok(())
     }
     fn node(&mut self, node: &Node) -> Result<RoaringTreemap, S::Error> {
         match node {
@@ -325,9 +340,10 @@ impl<S: Searched> Evaluation<'_, S> {
             Node::Phrase(phrase) => {
                 let rows = self.phrase(phrase)?;
                 let terms: BTreeSet<usize> = phrase.terms.iter().copied().collect();
+                let within = Rc::new(rows.clone());
                 self.counted.extend(terms.into_iter().map(|term| Counted {
                     term,
-                    within: Some(rows.clone()),
+                    within: Some(Rc::clone(&within)),
                 }));
                 Ok(rows)
             }
@@ -385,12 +401,24 @@ impl<S: Searched> Evaluation<'_, S> {
 /// Whether all words stand within so many words of a text.
 fn are_near(text: &[Vec<u8>], words: &[Vec<u8>], distance: u32) -> bool {
     let distance = usize::try_from(distance).unwrap_or(usize::MAX).max(1);
-    let begins = |at: usize| {
-        let part = text.get(at..text.len().min(at.saturating_add(distance)));
-        let part = part.unwrap_or_default();
-        words.iter().all(|word| part.contains(word))
-    };
-    (0..text.len()).any(|at| text.get(at).is_some_and(|word| words.contains(word)) && begins(at))
+    // How often each of the words is among the last so many.
+    let mut there: FxHashMap<&[u8], usize> = words.iter().map(|word| (&**word, 0)).collect();
+    let mut missing = there.len();
+    for (at, word) in text.iter().enumerate() {
+        if let Some(count) = there.get_mut(&**word) {
+            missing -= usize::from(*count == 0);
+            *count += 1;
+        }
+        let gone = at.checked_sub(distance).and_then(|gone| text.get(gone));
+        if let Some(count) = gone.and_then(|gone| there.get_mut(&**gone)) {
+            *count -= 1;
+            missing += usize::from(*count == 0);
+        }
+        if missing == 0 {
+            return true;
+        }
+    }
+    false
 }
 
 /// What rows are worth, in the order of their numbers.
@@ -407,19 +435,17 @@ fn ranks(
             *rank = (*rank + by).clamp(-1.0, 1.0)
         });
     }
-    let mut known: Vec<usize> = Vec::new();
+    let mut known: FxHashSet<usize> = FxHashSet::default();
     for Counted { term, within } in counted {
         let Some(found) = postings.get(*term) else {
             continue;
         };
         // The same word again is not worth more.
-        if within.is_none() {
-            if known.contains(term) {
-                continue;
-            }
-            known.push(*term);
+        if within.is_none() && !known.insert(*term) {
+            continue;
         }
-        let idf = match found.count == total {
+        // In an old snapshot more rows can have it than there are by now.
+        let idf = match found.count >= total {
             true => 1.0001_f64.log10(),
             false => (total as f64 / found.count.max(1) as f64).log10(),
         };
@@ -429,7 +455,7 @@ fn ranks(
         };
         match within {
             None => each_of(&mut ranks, &found.rows, worth),
-            Some(within) => each_of(&mut ranks, &(within & &found.rows), worth),
+            Some(within) => each_of(&mut ranks, &(&**within & &found.rows), worth),
         }
     }
     ranks

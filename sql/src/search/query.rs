@@ -14,6 +14,7 @@ use cohort_engine::{
     txn::Term,
     types::fulltext::{Parser, Token, Tokenizer, tokens},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What stands before a word, a phrase or a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,7 @@ impl Query {
         let mut builder = Builder {
             tokenizer,
             terms: Vec::new(),
+            places: FxHashMap::default(),
         };
         let root = match mode {
             SearchMode::Natural | SearchMode::Expanded => builder.natural(text),
@@ -85,14 +87,27 @@ impl Query {
             root,
         })
     }
+    /// Whether something makes a row worth less.
+    #[must_use]
+    pub fn takes_away(&self) -> bool {
+        fn takes(items: &[(Operator, Node)]) -> bool {
+            items.iter().any(|(operator, node)| match (operator, node) {
+                (Operator::Down | Operator::Worthless, _) => true,
+                (_, Node::List(items)) => takes(items),
+                (_, Node::Word(_) | Node::Phrase(_)) => false,
+            })
+        }
+        takes(&self.root)
+    }
     /// Searches for these words, too.
     pub fn expand(&mut self, words: impl Iterator<Item = Vec<u8>>) {
+        let known: FxHashSet<Term> = self.terms.iter().cloned().collect();
         for key in words {
             let term = Term {
                 key,
                 is_beginning: false,
             };
-            if !self.terms.contains(&term) {
+            if !known.contains(&term) {
                 self.root
                     .push((Operator::Plain, Node::Word(self.terms.len())));
                 self.terms.push(term);
@@ -180,6 +195,8 @@ fn unexpected(sign: Sign<'_>) -> SqlError {
 struct Builder<'a> {
     tokenizer: &'a Tokenizer,
     terms: Vec<Term>,
+    /// Where each of them is.
+    places: FxHashMap<Term, usize>,
 }
 
 /// Lists within lists, at most: more are an error rather than a deep recursion.
@@ -187,13 +204,12 @@ const DEPTH_MAX: usize = 64;
 
 impl Builder<'_> {
     fn term(&mut self, term: Term) -> usize {
-        match self.terms.iter().position(|known| *known == term) {
-            Some(at) => at,
-            None => {
-                self.terms.push(term);
-                self.terms.len() - 1
-            }
+        let next = self.terms.len();
+        let at = *self.places.entry(term.clone()).or_insert(next);
+        if at == next {
+            self.terms.push(term);
         }
+        at
     }
     fn key(&self, word: &[u8]) -> Vec<u8> {
         let mut key = Vec::new();
@@ -218,7 +234,7 @@ impl Builder<'_> {
                 Sign::Other(_) => {}
                 Sign::Word(word) => {
                     for token in tokens(self.tokenizer.parser(), word) {
-                        if self.tokenizer.is_indexed(&token, &self.key(token.text)) {
+                        if self.tokenizer.is_indexed(&token) {
                             all.push((Operator::Plain, self.word(token.text, false)));
                         }
                     }
@@ -322,7 +338,7 @@ impl Builder<'_> {
         };
         for token in &found {
             let key = self.key(token.text);
-            let is_indexed = self.tokenizer.is_indexed(token, &key);
+            let is_indexed = self.tokenizer.is_indexed(token);
             if is_indexed {
                 let term = Term {
                     key: key.clone(),

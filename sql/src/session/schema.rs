@@ -97,7 +97,7 @@ impl Session {
             parents_unique: settings.parents_unique,
             lock_wait_ms: settings.table_lock_wait_ms,
             locks: self.locked.tables.as_ref().map(|locked| &locked.held),
-            fulltext: fulltext_settings(own),
+            fulltext: fulltext_settings(own, &state.instance.globals.values()),
             warnings: &mut warnings,
         };
         let result = work(&mut ctx);
@@ -123,13 +123,13 @@ impl Session {
 }
 
 /// What the variables say of new FULLTEXT indexes.
-fn fulltext_settings(own: &Values) -> FullTextSettings {
-    let small = |name| u8::try_from(own.number(name)).unwrap_or(u8::MAX);
+fn fulltext_settings(own: &Values, server: &Values) -> FullTextSettings {
+    let small = |name| u8::try_from(server.number(name)).unwrap_or(u8::MAX);
     let tables = [
-        "innodb_ft_user_stopword_table",
-        "innodb_ft_server_stopword_table",
+        own.text("innodb_ft_user_stopword_table"),
+        server.text("innodb_ft_server_stopword_table"),
     ];
-    let mut tables = tables.iter().map(|name| own.text(name));
+    let mut tables = tables.into_iter();
     FullTextSettings {
         word_size: (
             small("innodb_ft_min_token_size"),

@@ -78,6 +78,11 @@ impl Collation {
         sort_key::push_prefix(self, text, out);
     }
 
+    /// What the sort keys of strings begin with that begin with just the weights of `text`.
+    pub fn sort_key_beginning(self, text: &[u8], out: &mut Vec<u8>) {
+        sort_key::push_beginning(self, text, out);
+    }
+
     /// Whether equal strings have one sort key of their first characters: not where a letter is
     /// several characters, or one character several letters.
     #[must_use]

@@ -54,6 +54,12 @@ pub(super) fn push_prefix(collation: Collation, text: &[u8], out: &mut Vec<u8>) 
     push_text(collation, text, out);
 }
 
+/// The same of the strings that begin with just the weights of `text`: not of those in which its last
+/// characters stand for something else together with what follows, as `c` does before `h`.
+pub(super) fn push_beginning(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
+    push_text(collation, text, out);
+}
+
 /// What the sort keys begin with of the first characters of strings.
 pub struct Beginnings {
     /// What they begin with, but for the shorter ones.

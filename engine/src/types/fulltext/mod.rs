@@ -31,30 +31,29 @@ pub struct Tokenizer {
     collation: Collation,
     /// The collation tells upper and lower case apart.
     folds: bool,
-    /// Sort keys of the stop words.
+    /// The stop words, in lower case.
     stopwords: FxHashSet<Vec<u8>>,
+    /// No word with more bytes is one.
+    longest: usize,
 }
 
 impl Tokenizer {
     /// For texts of this collation. `stopwords`: `None` for `DEFAULT_STOPWORDS`.
     #[must_use]
     pub fn new(parser: Parser, collation: Collation, stopwords: Option<&[String]>) -> Tokenizer {
-        let mut tokenizer = Tokenizer {
+        let lower = |word: &str| collation.lower(word.as_bytes());
+        let stopwords: FxHashSet<Vec<u8>> = match stopwords {
+            None => DEFAULT_STOPWORDS.iter().map(|word| lower(word)).collect(),
+            Some(words) => words.iter().map(|word| lower(word)).collect(),
+        };
+        Tokenizer {
             parser,
             collation,
             folds: collation.is_case_sensitive() && !collation.is_by_code(),
-            stopwords: FxHashSet::default(),
-        };
-        let key = |word: &str| {
-            let mut key = Vec::new();
-            tokenizer.key(word.as_bytes(), &mut key);
-            key
-        };
-        tokenizer.stopwords = match stopwords {
-            None => DEFAULT_STOPWORDS.iter().map(|word| key(word)).collect(),
-            Some(words) => words.iter().map(|word| key(word)).collect(),
-        };
-        tokenizer
+            // A capital letter can have a byte or two more.
+            longest: 2 * stopwords.iter().map(Vec::len).max().unwrap_or(0),
+            stopwords,
+        }
     }
     /// How it takes texts apart.
     #[must_use]
@@ -67,7 +66,7 @@ impl Tokenizer {
     }
     /// Appends what the keys of all words begin with that begin as `word` does.
     pub fn key_prefix(&self, word: &[u8], key: &mut Vec<u8>) {
-        self.collation.sort_key_prefix(&self.folded(word), key);
+        self.collation.sort_key_beginning(&self.folded(word), key);
     }
     /// A word in lower case, where that makes another key. As in InnoDB, only the collations that
     /// compare codes tell words apart by their case.
@@ -82,50 +81,43 @@ impl Tokenizer {
     pub fn key_length(&self, key: &[u8]) -> Option<usize> {
         self.collation.sort_key_length(key, false)
     }
-    /// Whether a word of so many characters and with this key is in the index at all.
+    /// Whether a word is in the index at all.
     #[must_use]
-    pub fn is_indexed(&self, word: &Token<'_>, key: &[u8]) -> bool {
+    pub fn is_indexed(&self, word: &Token<'_>) -> bool {
         match self.parser {
             Parser::Words { min, max } => {
                 let range = usize::from(min)..=usize::from(max);
-                range.contains(&word.characters) && !self.is_stopword(word.text, key)
+                range.contains(&word.characters) && !self.is_stopword(word.text)
             }
             Parser::Ngram(_) => !self.has_stopword(word.text),
         }
     }
-    /// Whether a word with this key is a stop word. They are that in upper case, too, whatever the
-    /// collation says.
-    fn is_stopword(&self, word: &[u8], key: &[u8]) -> bool {
-        if !self.collation.is_case_sensitive() {
-            return self.stopwords.contains(key);
+    /// Whether a word is a stop word, in small or capital letters. Accents count, whatever the collation
+    /// says, as in MySQL.
+    fn is_stopword(&self, word: &[u8]) -> bool {
+        if word.len() > self.longest {
+            return false;
         }
-        let mut lower = Vec::new();
-        self.key(&self.collation.lower(word), &mut lower);
-        self.stopwords.contains(&lower)
+        match word.is_ascii() {
+            true => self.stopwords.contains(&word.to_ascii_lowercase()),
+            false => self.stopwords.contains(&self.collation.lower(word)),
+        }
     }
     /// Whether a stop word is a part of this one.
     fn has_stopword(&self, word: &[u8]) -> bool {
-        let mut key = Vec::new();
         let mut starts = (0..word.len()).filter(|at| is_boundary(word, *at));
         starts.any(|start| {
             let mut ends = (start + 1..=word.len()).filter(|at| is_boundary(word, *at));
-            ends.any(|end| {
-                let part = &word[start..end];
-                key.clear();
-                self.key(part, &mut key);
-                self.is_stopword(part, &key)
-            })
+            ends.any(|end| self.is_stopword(&word[start..end]))
         })
     }
     /// The words of the texts of a row that the index has, and how often they are there.
     pub fn words(&self, texts: &[Vec<u8>], builder: &mut WordsBuilder) {
         builder.clear();
         for text in texts {
-            for token in tokens(self.parser, text) {
-                builder.add(|key| {
-                    self.key(token.text, key);
-                    self.is_indexed(&token, key)
-                });
+            let indexed = tokens(self.parser, text).filter(|token| self.is_indexed(token));
+            for token in indexed {
+                builder.add(|key| self.key(token.text, key));
             }
         }
     }
