@@ -42,7 +42,7 @@ pub fn operator<'a>(view: &View<'a>) -> Result<&'a Operator, Markup> {
 
 /// Whether somebody may change them.
 pub fn may_change(desk: &Desk) -> bool {
-    let may_write = |table: &&str| {
+    let may_write = |table: &str| {
         // Where the tables are elsewhere, their names are all that privileges are about.
         let columns = desk.ask(&read(table)).map(|rows| rows.names);
         let columns = columns.unwrap_or_else(|_| vec!["gid".to_owned()]);
@@ -54,7 +54,7 @@ pub fn may_change(desk: &Desk) -> bool {
             same.join(", ")
         ))
     };
-    TABLES.iter().all(|table| may_write(&table))
+    TABLES.iter().all(|table| may_write(table))
 }
 
 /// A member of an answer, as a text.
