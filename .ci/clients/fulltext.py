@@ -246,6 +246,22 @@ def settings(server):
                 assert error.args[0] == 1231, error
 
 
+def isolation(server):
+    """At every level the same rows are found to be changed, however the table is read."""
+    with server.connect(autocommit=True).cursor() as cursor:
+        cursor.execute("CREATE TABLE d.levels (id INT PRIMARY KEY, n INT, a TEXT, FULLTEXT (a))")
+        cursor.execute("INSERT INTO d.levels VALUES (1, 0, 'apple'), (2, 0, 'pear'), (3, 0, 'apple pear'),"
+                       " (4, 0, NULL)")
+        for level in ("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"):
+            cursor.execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+            for where, wanted in (("MATCH (a) AGAINST ('apple')", 2),
+                                  ("MATCH (a) AGAINST ('apple') OR n < 0", 2),
+                                  ("NOT MATCH (a) AGAINST ('apple')", 2),
+                                  ("MATCH (a) AGAINST ('pear') AND n >= 0 AND id < 3", 1)):
+                changed = cursor.execute(f"UPDATE d.levels SET n = n + 1 WHERE {where}")
+                assert changed == wanted, (level, where, changed)
+
+
 class Writer(threading.Thread):
     """Changes texts in transactions, and knows what was told as done."""
 
@@ -333,6 +349,7 @@ def main():
             with server.connect(autocommit=True).cursor() as cursor:
                 cursor.execute("CREATE DATABASE d")
         settings(server)
+        isolation(server)
         killed(server, 4)
         assert server.stop() == 0, "the server ends in good order"
 

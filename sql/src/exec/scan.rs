@@ -756,6 +756,7 @@ impl<'b> Reader<'b> {
         pass: &mut Passed<'_, 'b>,
     ) -> Result<Option<Flow>, Stop> {
         row::decode_some(self.table, value, &self.source.wanted, self.slots(run))?;
+        self.put_ranks(run, key, false)?;
         let filter = &self.source.filter;
         if context.on_trial(|context| run.all_hold(filter, context)) == Some(false) {
             return Ok(None);
