@@ -264,6 +264,7 @@ errors! {
     1300 name_not_convertible(bytes) "Cannot convert string '{bytes}' from utf8mb4 to utf8mb3";
     1300 invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
     1301 allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
+    1302 conflicting_charsets(one, other) "Conflicting declarations: 'CHARACTER SET {one}' and 'CHARACTER SET {other}'";
     1305 does_not_exist(kind, name) "{kind} {name} does not exist";
     1317 query_interrupted() "Query execution was interrupted";
     1318 wrong_argument_count(kind, name, expected, got) "Incorrect number of arguments for {kind} {name}; expected {expected}, got {got}";

@@ -67,7 +67,10 @@ pub fn user(c: &mut Cursor) -> Parsed<UserName> {
             current: true,
         });
     }
-    let user = c.name_or_string()?;
+    let user = match c.is_string() {
+        true => c.string()?,
+        false => c.name()?,
+    };
     let token = c.peek();
     let host = if token.kind == Kind::UserVariable {
         c.next();

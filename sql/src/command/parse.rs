@@ -166,7 +166,7 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         Command::ChecksumTables { tables, quick }
     } else if let Some(what) = table_admin(c) {
         let tables = c.list(Cursor::table)?;
-        admin_options(c);
+        admin_options(what, c);
         Command::TableAdmin(what, tables)
     } else if c.eat_all(&["INSTALL", "COMPONENT"]) {
         let components = c.list(Cursor::string)?;
@@ -559,10 +559,13 @@ fn table_admin(c: &mut Cursor) -> Option<TableAdmin> {
 }
 
 /// FOR UPGRADE, QUICK and the like, which change nothing.
-fn admin_options(c: &mut Cursor) {
-    c.eat_all(&["FOR", "UPGRADE"]);
-    while c
-        .eat_any(&["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED", "USE_FRM"])
-        .is_some()
-    {}
+fn admin_options(kind: TableAdmin, c: &mut Cursor) {
+    let words: &[&str] = match kind {
+        TableAdmin::Check => &["QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"],
+        TableAdmin::Repair => &["QUICK", "EXTENDED", "USE_FRM"],
+        TableAdmin::Analyze | TableAdmin::Optimize => &[],
+    };
+    while kind == TableAdmin::Check && c.eat_all(&["FOR", "UPGRADE"]) || c.eat_any(words).is_some()
+    {
+    }
 }

@@ -92,6 +92,8 @@ pub struct CharsetSyntax {
     pub charset: Option<NamedCharset>,
     /// COLLATE.
     pub collation: Option<Collation>,
+    /// ASCII or UNICODE, if that is how the character set was said.
+    pub word: Option<&'static str>,
 }
 
 impl CharsetSyntax {
@@ -107,9 +109,31 @@ impl CharsetSyntax {
             (None, None) => Ok(None),
         }
     }
+    /// One more CHARACTER SET: 1302 if it is another one than before.
+    fn set_charset(&mut self, named: NamedCharset) -> Result<(), SqlError> {
+        let (new, before) = (named.charset, self.charset.map(|named| named.charset));
+        if let Some(before) = before.filter(|before| *before != new) {
+            return Err(SqlError::conflicting_charsets(before.name(), new.name()));
+        }
+        self.charset = Some(named);
+        Ok(())
+    }
+    /// One more COLLATE: 1253 if it is of another character set than the one before.
+    fn set_collation(&mut self, new: Collation) -> Result<(), SqlError> {
+        let before = self.collation.map(Collation::charset);
+        if let Some(before) = before.filter(|before| *before != new.charset()) {
+            return Err(SqlError::collation_mismatch(new.name(), before.name()));
+        }
+        self.collation = Some(new);
+        Ok(())
+    }
     /// Notes that utf8mb3 was asked for, in MySQL's words for how it was.
     pub fn warn(&self, warnings: &mut Warnings) {
-        if let Some(warning) = self.charset.and_then(|named| named.warning()) {
+        let warning = match self.word {
+            Some(word) => Some(SqlError::deprecated(word, "CHARACTER SET charset_name")),
+            None => self.charset.and_then(|named| named.warning()),
+        };
+        if let Some(warning) = warning {
             warnings.warn(warning);
         }
         if let Some(warning) = self.collation.and_then(collations::warning) {
@@ -123,12 +147,12 @@ pub fn charset_clause(c: &mut Cursor, into: &mut CharsetSyntax) -> Parsed<bool> 
     if c.eat_all(&["CHARACTER", "SET"]) || c.eat("CHARSET") || c.eat_all(&["CHAR", "SET"]) {
         c.eat_symbol("=");
         let name = c.name_or_string()?;
-        into.charset = Some(NamedCharset::find(&name)?);
+        into.set_charset(NamedCharset::find(&name)?)?;
         return Ok(true);
     }
     if c.eat("COLLATE") {
         c.eat_symbol("=");
-        into.collation = Some(collations::find(&c.name_or_string()?)?);
+        into.set_collation(collations::find(&c.name_or_string()?)?)?;
         return Ok(true);
     }
     Ok(false)

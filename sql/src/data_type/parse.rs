@@ -344,7 +344,7 @@ fn member_type(c: &mut Cursor, to: &mut DataType) -> Parsed<bool> {
     Ok(true)
 }
 
-/// BINARY, BYTE and CHARACTER SET behind a string type.
+/// BINARY, BYTE, ASCII, UNICODE and CHARACTER SET behind a string type.
 fn string_attributes(c: &mut Cursor, to: &mut DataType) -> Parsed<()> {
     if to.bytes {
         return Ok(());
@@ -356,6 +356,10 @@ fn string_attributes(c: &mut Cursor, to: &mut DataType) -> Parsed<()> {
     loop {
         if c.eat("BINARY") {
             to.binary = true;
+        } else if let Some(which) = c.eat_any(&["ASCII", "UNICODE"]) {
+            let (word, name) = [("ASCII", "latin1"), ("UNICODE", "ucs2")][which];
+            to.charset.set_charset(NamedCharset::find(name)?)?;
+            to.charset.word = Some(word);
         } else if c.is("COLLATE") || !charset_clause(c, &mut to.charset)? {
             // COLLATE is looked at with the other clauses; others do not begin with CHARACTER.
             if c.eat_any(&["CHARACTER", "CHAR"]).is_some() {

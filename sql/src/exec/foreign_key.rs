@@ -10,8 +10,9 @@
 //! * Children are dealt with before the change that the statement itself makes, as MySQL 9.7 does:
 //!   a row that refers to itself by a RESTRICT cannot be deleted. A change that comes from another
 //!   is made before its own children are dealt with.
-//! * An ON UPDATE that comes back to a table which is being updated acts as RESTRICT, and no chain
-//!   is longer than `DEPTH_MAX`: both are InnoDB's rules, and make sure that it ends.
+//! * An ON UPDATE that comes back to a table which is being updated acts as RESTRICT, unless it
+//!   finds the row that it began with, on its way to the very same values; and no chain is longer
+//!   than `DEPTH_MAX`. Both are MySQL's rules, and make sure that it ends.
 //!
 //! Every row that is changed on the way is a row of the transaction like any other, in the log, too:
 //! who applies the log need not know of foreign keys.
@@ -42,17 +43,22 @@ const BATCH: usize = 64;
 struct Chain<'c> {
     table: &'c Table,
     key: &'c [u8],
-    /// It is updated, not deleted.
-    updates: bool,
+    /// What it becomes, if it is updated and not deleted.
+    after: Option<&'c [u8]>,
     above: Option<&'c Chain<'c>>,
 }
 
 impl<'c> Chain<'c> {
-    fn new(table: &'c Table, key: &'c [u8], updates: bool, above: Option<&'c Chain<'c>>) -> Self {
+    fn new(
+        table: &'c Table,
+        key: &'c [u8],
+        after: Option<&'c [u8]>,
+        above: Option<&'c Chain<'c>>,
+    ) -> Self {
         Chain {
             table,
             key,
-            updates,
+            after,
             above,
         }
     }
@@ -68,11 +74,17 @@ impl<'c> Chain<'c> {
     }
     fn deletes(&self, table: &Table, key: &[u8]) -> bool {
         let same = |link: &Chain<'_>| link.table.id == table.id && link.key == key;
-        self.links().any(|link| !link.updates && same(link))
+        self.links().any(|link| link.after.is_none() && same(link))
     }
     fn updates(&self, table: &Table) -> bool {
         self.links()
-            .any(|link| link.updates && link.table.id == table.id)
+            .any(|link| link.after.is_some() && link.table.id == table.id)
+    }
+    /// Whether a row is on its way to what it would become by a foreign key.
+    fn updates_so(&self, table: &Table, key: &[u8], wanted: &[u8]) -> bool {
+        let same = |link: &Chain<'_>| link.table.id == table.id && link.key == key;
+        self.links()
+            .any(|link| link.after == Some(wanted) && same(link))
     }
 }
 
@@ -216,7 +228,7 @@ pub(super) fn before_delete(
     let Some(relations) = context.relations_of(table) else {
         return Ok(());
     };
-    let chain = Chain::new(table, key, false, None);
+    let chain = Chain::new(table, key, None, None);
     children_at_delete(relations, (image, by), &chain, context)
 }
 
@@ -275,7 +287,7 @@ fn delete_child(
     let Some(relations) = context.relations_of(child) else {
         return Ok(());
     };
-    let chain = Chain::new(child, key, false, Some(above));
+    let chain = Chain::new(child, key, None, Some(above));
     children_at_delete(relations, (image, None), &chain, context)
 }
 
@@ -289,7 +301,7 @@ pub(super) fn before_update(
     let Some(relations) = context.relations_of(table) else {
         return Ok(());
     };
-    let chain = Chain::new(table, key, true, None);
+    let chain = Chain::new(table, key, Some(after), None);
     children_at_update(relations, before, after, &chain, context)
 }
 
@@ -305,15 +317,9 @@ fn children_at_update(
         if same_values(&parent.table, &parent.columns, before, after)? {
             continue;
         }
-        let action = match reference.key.on_update {
-            // It would go round in circles.
-            ReferentialAction::Cascade | ReferentialAction::SetNull
-                if chain.updates(&reference.child) =>
-            {
-                ReferentialAction::Restrict
-            }
-            action => action,
-        };
+        let action = reference.key.on_update;
+        // It would go round in circles.
+        let returns = chain.updates(&reference.child);
         each_child(reference, before, action, context, |context, key, found| {
             let values = match action {
                 ReferentialAction::NoAction
@@ -324,6 +330,13 @@ fn children_at_update(
                 }
                 ReferentialAction::Cascade => new_key(reference, after)?,
             };
+            if returns {
+                let wanted = changed_child(reference, found, values, context)?.1;
+                return match chain.updates_so(&reference.child, key, &wanted) {
+                    true => Ok(()),
+                    false => Err(is_referenced(reference).into()),
+                };
+            }
             update_child(reference, (key, found), values, chain, context)
         })?;
     }
@@ -360,15 +373,13 @@ fn is_unfit(column: &Column, text: &[u8]) -> bool {
         || column.collation.charset().foreign_at(text).is_some()
 }
 
-/// Gives a child other values in the columns of its foreign key.
-fn update_child(
+/// A child with other values in the columns of its foreign key, and its image.
+fn changed_child(
     reference: &Reference,
-    (key, before): (&[u8], &[u8]),
+    before: &[u8],
     values: Vec<Value>,
-    above: &Chain<'_>,
     context: &mut ExecContext,
-) -> Result<(), Stop> {
-    above.check_depth()?;
+) -> Result<(Vec<Value>, Vec<u8>), Stop> {
     let child = &reference.child;
     let mut row = row::decode(child, before)?;
     for (position, value) in reference.key.columns.iter().zip(values) {
@@ -379,6 +390,20 @@ fn update_child(
     generated::fill(child, &mut row, context)?;
     let mut after = Vec::with_capacity(before.len());
     row::encode(child, &row, &mut after);
+    Ok((row, after))
+}
+
+/// Gives a child other values in the columns of its foreign key.
+fn update_child(
+    reference: &Reference,
+    (key, before): (&[u8], &[u8]),
+    values: Vec<Value>,
+    above: &Chain<'_>,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    above.check_depth()?;
+    let child = &reference.child;
+    let (row, after) = changed_child(reference, before, values, context)?;
     if after == before {
         return Ok(());
     }
@@ -399,7 +424,7 @@ fn update_child(
     let Some(relations) = context.relations_of(child) else {
         return Ok(());
     };
-    let chain = Chain::new(child, key, true, Some(above));
+    let chain = Chain::new(child, key, Some(&after), Some(above));
     children_at_update(relations, before, &after, &chain, context)?;
     check_parents_of(relations, Some(before), &after, Some(reference), context)
 }

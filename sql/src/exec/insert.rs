@@ -460,8 +460,17 @@ impl<'p> Inserter<'p> {
                 self.times_reserved += 1;
                 let engine = context.engine;
                 let first = engine.auto_increment_spaced(self.table, count, spacing);
-                if first.saturating_sub(1) > largest {
+                let is_beyond = first.saturating_sub(1) > largest;
+                if is_beyond && spacing.step == 1 {
                     return Err(SqlError::auto_increment_failed().into());
+                }
+                // The next one that there is space for.
+                if is_beyond && first < u64::MAX {
+                    let lost = SqlError::out_of_range(&column.name, self.records);
+                    if !self.plan.ignore && context.eval.is_strict() {
+                        return Err(lost.into());
+                    }
+                    context.eval.warnings.warn(lost);
                 }
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
             }

@@ -291,6 +291,7 @@ impl Expr {
             }
             other => {
                 if let Some(number) = literal::digits_number(other) {
+                    literal::warn_of_digits(other, context);
                     return Ok(Some(number != 0));
                 }
                 let value = other.number_value(row, context)?;

@@ -62,6 +62,7 @@ pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
 pub use operand::bit_pattern;
 pub use resolve::call::{JSON_VALUE, plain_arguments, plain_call, windowed_call};
+use resolve::literal::as_stored_number;
 pub(crate) use resolve::literal::{as_number, moment_text};
 pub use resolve::{
     Scope, SubqueryUse, check_ordered, comparison_collation, is_aggregate, is_window_function,

@@ -44,6 +44,7 @@ impl Expr {
         let value = self.raw(row, context)?;
         match &*value {
             Value::Bytes(_) if let Some(number) = literal::digits_number(self) => {
+                literal::warn_of_digits(self, context);
                 Ok(Cow::Owned(Value::UInt(number)))
             }
             Value::Bytes(_) if let Some(chosen) = self.chosen() => {
@@ -124,6 +125,7 @@ impl Expr {
                 Ok(Cow::Owned(number.into_value()))
             }
             Value::Bytes(_) if let Some(number) = literal::digits_number(self) => {
+                literal::warn_of_digits(self, context);
                 Ok(Cow::Owned(Value::UInt(number)))
             }
             Value::Bytes(_) if let Some(chosen) = self.chosen() => {

@@ -242,7 +242,7 @@ impl<'a> Lexer<'a> {
                 .count();
             // A sixth digit is one only before a space.
             let digits = match digits {
-                6 if self.peek(6).is_ascii_whitespace() => 6,
+                6 if matches!(self.peek(6), b' ' | b'\t'..=b'\r') => 6,
                 5 | 6 => 5,
                 _ => 0,
             };

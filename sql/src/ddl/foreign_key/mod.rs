@@ -54,7 +54,14 @@ fn check_parent(
             let mut pairs = positions.iter().zip(&key.columns);
             pairs.any(|(a, b)| a == b)
         });
-    let index = key.parent_index(parent).filter(|_| !itself);
+    // One that refers to its own columns needs a second unique key of them.
+    let doubled = key.parent_positions(parent).is_some_and(|columns| {
+        let wholes = parent
+            .keys()
+            .filter(|index| key.is_whole(index) && index.begins_with(&columns));
+        wholes.count() > 1
+    });
+    let index = key.parent_index(parent).filter(|_| !itself || doubled);
     let whole = index.filter(|index| key.is_whole(index));
     match (unique, index, whole) {
         (true, _, None) => Err(SqlError::foreign_key_without_unique_key(name, &parent.name)),

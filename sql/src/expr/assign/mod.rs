@@ -4,7 +4,7 @@
 mod text;
 
 use super::{
-    EvalContext, Expr, ExprType, SqlMode, as_number,
+    EvalContext, Expr, ExprType, SqlMode, as_stored_number,
     convert::{self, Flaw, Number},
     infer,
     types::NOT_FIXED,
@@ -208,7 +208,7 @@ pub fn for_column(column: &Column, expr: Expr) -> Expr {
     {
         expr
     } else {
-        as_number(expr)
+        as_stored_number(expr)
     }
 }
 

@@ -307,10 +307,7 @@ impl<'a> Args<'a> {
         let Some(arg) = self.args.get(i) else {
             return Ok(Cow::Owned(Value::Null));
         };
-        match literal::digits_number(arg) {
-            Some(number) => Ok(Cow::Owned(Value::UInt(number))),
-            None => value(arg),
-        }
+        value(arg)
     }
     /// The value of an argument, which is to become an integer.
     fn near_integer<'x>(

@@ -542,6 +542,7 @@ fn own_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<u
         return Ok(None);
     };
     if !matches!(infer(arg).ty, Some(ColumnType::Bit(_))) {
+        literal::warn_of_digits(arg, context);
         return Ok(literal::digits_number(arg));
     }
     Ok(match *args.value(0, context)? {

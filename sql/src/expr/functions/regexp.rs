@@ -400,7 +400,10 @@ impl<'p> Translation<'p> {
                 translation.in_class()?;
             }
         }
-        Ok(translation.out)
+        match translation.classes {
+            0 => Ok(translation.out),
+            _ => Err(SqlError::regexp_missing_close_bracket()),
+        }
     }
 
     /// Takes so much of the pattern as it is.

@@ -5,7 +5,7 @@ use crate::{
     collations::NamedCharset,
     error::SqlError,
     expr::{
-        Expr, ExprType,
+        EvalContext, Expr, ExprType,
         functions::{
             PADDED,
             cast::{hex_digits, temporal_literal},
@@ -15,7 +15,10 @@ use crate::{
         types::coercibility,
     },
 };
-use bigdecimal::{ToPrimitive, num_bigint::BigInt};
+use bigdecimal::{
+    ToPrimitive,
+    num_bigint::{BigInt, Sign},
+};
 use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal, temporal};
 use sqlparser::ast;
 
@@ -155,23 +158,61 @@ fn digits_literal(bytes: Vec<u8>) -> Expr {
     Expr::Literal(value, ty)
 }
 
-/// The number that a hexadecimal or bit literal stands for, its last eight bytes.
-#[must_use]
-pub(in crate::expr) fn digits_number(expr: &Expr) -> Option<u64> {
+/// The bytes of a hexadecimal or bit literal, without zeros at the begin.
+fn digits(expr: &Expr) -> Option<&[u8]> {
     match expr {
         Expr::Literal(Value::Bytes(bytes), ty) if ty.collation.is_binary() && ty.decimals == 0 => {
-            let tail = &bytes[bytes.len().saturating_sub(8)..];
-            Some(tail.iter().fold(0_u64, |n, &byte| n << 8 | u64::from(byte)))
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            bytes.get(zeros..)
         }
         _ => None,
     }
 }
 
-/// A hexadecimal or bit literal is a number where one is wanted.
+/// The number that a hexadecimal or bit literal stands for: 0, if it has more than 64 bits
+/// ([`warn_of_digits`] tells of that).
+#[must_use]
+pub(in crate::expr) fn digits_number(expr: &Expr) -> Option<u64> {
+    let digits = digits(expr)?;
+    match digits.len() > size_of::<u64>() {
+        true => Some(0),
+        false => Some(digits.iter().fold(0, |n, &byte| n << 8 | u64::from(byte))),
+    }
+}
+
+/// Tells of a hexadecimal or bit literal that has too many digits for a number.
+pub(in crate::expr) fn warn_of_digits(expr: &Expr, context: &mut EvalContext<'_>) {
+    if let Some(digits) = digits(expr)
+        && digits.len() > size_of::<u64>()
+        && let Expr::Literal(Value::Bytes(bytes), _) = expr
+    {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let lost = SqlError::truncated_wrong_value("BINARY", format_args!("x'{hex}'"));
+        context.warnings.warn(lost);
+    }
+}
+
+/// A hexadecimal or bit literal is a number where one is wanted. One that is too long stays as it is:
+/// it is told of whenever it is looked at.
 pub(crate) fn as_number(expr: Expr) -> Expr {
-    match digits_number(&expr) {
-        Some(number) => Expr::Literal(Value::UInt(number), ExprType::bigint(true)),
-        None => expr,
+    match (digits_number(&expr), digits(&expr)) {
+        (Some(number), Some(digits)) if digits.len() <= size_of::<u64>() => {
+            Expr::Literal(Value::UInt(number), ExprType::bigint(true))
+        }
+        _ => expr,
+    }
+}
+
+/// The same for a column, which says itself what is out of its range.
+pub(in crate::expr) fn as_stored_number(expr: Expr) -> Expr {
+    let long = digits(&expr).filter(|digits| digits.len() > size_of::<u64>());
+    match long.map(|digits| BigInt::from_bytes_be(Sign::Plus, digits)) {
+        Some(number) => {
+            let value = Value::Decimal(Box::new(Decimal::new(number, 0)));
+            let ty = type_of(&value, Collation::Binary);
+            Expr::Literal(value, ty)
+        }
+        None => as_number(expr),
     }
 }
 

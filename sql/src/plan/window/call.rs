@@ -9,7 +9,8 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{
-        Expr, ExprType, common_type, infer, is_aggregate, plain_arguments, resolve::check_constant,
+        Expr, ExprType, common_type, infer, is_aggregate, plain_arguments,
+        resolve::{check_constant, check_mixable},
         windowed_call,
     },
 };
@@ -190,7 +191,9 @@ impl Planner<'_> {
             };
             return Ok((function, stored_type(own).or_null()));
         };
-        let ty = stored_type(common_type(&[own, infer(&otherwise.expr)]));
+        let both = [own, infer(&otherwise.expr)];
+        check_mixable(&both, name)?;
+        let ty = stored_type(common_type(&both));
         for either in [&mut value, &mut otherwise] {
             check_constant(&either.expr, &ty, self)?;
             cast_to(&mut either.expr, &ty);
@@ -218,15 +221,21 @@ impl Planner<'_> {
 
     /// A whole number without a sign, a parameter or a user variable.
     fn whole_number(&mut self, expr: &ast::Expr, name: &str) -> Result<Expr, SqlError> {
+        // MySQL's grammar takes any expression here, and then says what it has to be.
+        let text = self.text;
+        let wrong = |span| match name {
+            "nth_value" => SqlError::wrong_arguments(name),
+            _ => text.error_at_span(span),
+        };
         let is_literal = match expr {
             ast::Expr::Value(value) => match &value.value {
                 ast::Value::Number(text, _) if text.parse::<u64>().is_ok() => true,
                 ast::Value::Placeholder(_) => false,
-                _ => return Err(self.text.error_at_span(expr.span())),
+                _ => return Err(wrong(expr.span())),
             },
             ast::Expr::Identifier(ident) if ident.value.starts_with('@') => false,
             ast::Expr::Identifier(ident) => return Err(SqlError::undeclared_variable(ident)),
-            other => return Err(self.text.error_at_span(other.span())),
+            other => return Err(wrong(other.span())),
         };
         let number = self.resolve(expr)?;
         if let Expr::Parameter {
@@ -238,7 +247,7 @@ impl Planner<'_> {
             // A literal of the text.
             let value = self.context.parameters.get(*index as usize);
             if !matches!(value, None | Some(Value::Int(0..) | Value::UInt(_))) {
-                return Err(self.text.error_at_span(expr.span()));
+                return Err(wrong(expr.span()));
             }
         }
         let zero = matches!(&number, Expr::Literal(Value::Int(0) | Value::UInt(0), _));
