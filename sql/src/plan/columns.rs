@@ -1,7 +1,7 @@
 //! The descriptions of result columns that come straight from a table's columns.
 
-use crate::{output::ColumnMeta, text::ZEROFILL};
-use cohort_engine::types::{ColumnType, Index, Table};
+use crate::{expr::ExprType, output::ColumnMeta, text::ZEROFILL};
+use cohort_engine::types::{Collation, ColumnType, Index, Table};
 
 const NOT_NULL: u16 = 1;
 const PRI_KEY: u16 = 2;
@@ -12,6 +12,7 @@ const BINARY: u16 = 128;
 const AUTO_INCREMENT: u16 = 512;
 const TIMESTAMP: u16 = 1024;
 const NO_DEFAULT: u16 = 4096;
+const ON_UPDATE_NOW: u16 = 8192;
 const PART_KEY: u16 = 16_384;
 
 /// Adds to a column's description where it comes from.
@@ -54,12 +55,37 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     }
     if matches!(column.ty, ColumnType::Timestamp(_)) {
         meta.flags |= TIMESTAMP;
+        if column.on_update_now {
+            meta.flags |= ON_UPDATE_NOW;
+        }
     }
     if !column.nullable
         && !column.auto_increment
         && column.default == cohort_engine::types::schema::DefaultValue::None
     {
         meta.flags |= NO_DEFAULT;
+    }
+}
+
+/// Makes a column's description that of a union: in MySQL a column of a temporary table.
+pub(super) fn describe_union(meta: &mut ColumnMeta, ty: &ExprType) {
+    meta.original_name.clone_from(&meta.name);
+    match ty.ty {
+        Some(ColumnType::Json) => {
+            (meta.collation, meta.length, meta.decimals) = (Collation::Binary, u32::MAX, 0);
+            meta.flags |= BLOB | BINARY;
+        }
+        Some(ColumnType::Text(_)) => {
+            meta.decimals = 0;
+            meta.flags |= BLOB;
+        }
+        Some(of_texts) if of_texts.has_collation() => meta.decimals = 0,
+        Some(moment) if moment.is_temporal() && moment != ColumnType::Year => {
+            if meta.not_null {
+                meta.flags |= NO_DEFAULT;
+            }
+        }
+        _ => meta.flags &= !BINARY,
     }
 }
 

@@ -2,7 +2,7 @@
 //! ORDER BY.
 
 use super::{
-    Block, Combined, Computed, Planner, Query, SortKey,
+    Block, Combined, Computed, Planner, Query, SortKey, columns,
     from::From,
     query::Around,
     scope::{Names, Outside},
@@ -77,8 +77,8 @@ impl Planner<'_> {
             }
         }
         for (column, ty) in columns.iter_mut().zip(&types) {
-            let meta = ty.meta(&column.name);
-            *column = meta;
+            *column = ty.meta(&column.name);
+            columns::describe_union(column, ty);
         }
         let mut names = Names::new(Outside::All);
         let named = columns.iter().map(|c: &ColumnMeta| c.name.clone());
