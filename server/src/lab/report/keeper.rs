@@ -1,9 +1,12 @@
 //! Keeps what was found so far, and shows it at the end.
 
-use super::{Environment, FORMAT, Report, Section, html, text};
+use super::{Environment, FORMAT, Report, Section, html, plot, text};
 use crate::lab::interrupt;
 use clap::Args;
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Where a report goes besides the terminal.
 #[derive(Args, Clone, Debug, Default)]
@@ -14,6 +17,9 @@ pub struct Output {
     /// Writes the report to this file as a page with plots, which needs nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Writes each plot as a picture (SVG) to this directory, which is made if it is not there
+    #[arg(long, value_name = "DIRECTORY")]
+    plots: Option<PathBuf>,
     /// What a reader of the report should know besides
     #[arg(long, value_name = "TEXT")]
     remark: Option<String>,
@@ -76,9 +82,26 @@ impl Keeper {
             let page = html::page(&self.report)?;
             fs::write(path, page).map_err(|error| format!("{}: {error}", path.display()))?;
         }
+        if let Some(directory) = &self.output.plots {
+            self.write_plots(directory)?;
+        }
         match outcome {
             _ if interrupt::asked() => Err("interrupted; what was done is kept".into()),
             outcome => outcome,
         }
+    }
+
+    /// A file for each plot: the experiment's name, and the plot's number from 1.
+    fn write_plots(&self, directory: &Path) -> Result<(), String> {
+        let failed = |path: &Path, error| format!("{}: {error}", path.display());
+        fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+        for section in &self.report.experiments {
+            for (i, drawn) in section.plots.iter().enumerate() {
+                let path = directory.join(format!("{}-{}.svg", section.experiment, i + 1));
+                let picture = plot::picture(drawn)?;
+                fs::write(&path, picture).map_err(|error| failed(&path, error))?;
+            }
+        }
+        Ok(())
     }
 }

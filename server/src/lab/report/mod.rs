@@ -152,6 +152,8 @@ pub enum Shape {
     Lines,
     /// As bars beside each other.
     Bars,
+    /// As bars that lie one above the other, with room for long names of places.
+    Lying,
 }
 
 /// A plot: for each place on the horizontal axis a value of each series.

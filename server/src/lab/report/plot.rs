@@ -15,6 +15,9 @@ use std::ops::Range;
 
 /// In units of the page, which shows it at most as wide as itself.
 const SIZE: (u32, u32) = (520, 320);
+/// The height of a lying bar, and of what is below them all.
+const LYING: u32 = 22;
+const BELOW: u32 = 70;
 const TEXT: u32 = 16;
 /// Of the room of a place on the horizontal axis, how much its bars take.
 const BARS: f64 = 0.8;
@@ -51,26 +54,29 @@ pub fn style(ink: &str, grid: &str) -> String {
 const NAMES: usize = 12;
 
 /// The horizontal axis: numbered places, each as wide as the others, some with names.
-struct Places(usize);
+struct Places {
+    count: usize,
+    /// Names, at most: those of many places would run into one another.
+    names: usize,
+}
 
 impl Ranged for Places {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
     fn map(&self, value: &f64, (left, right): (i32, i32)) -> i32 {
-        let share = (value + 0.5) / self.0.max(1) as f64;
+        let share = (value + 0.5) / self.count.max(1) as f64;
         left + (share * f64::from(right - left)).round() as i32
     }
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        // Names of many places would run into one another.
-        let every = self.0.div_ceil(NAMES).max(1);
-        (0..self.0)
+        let every = self.count.div_ceil(self.names.max(1)).max(1);
+        (0..self.count)
             .step_by(every)
             .map(|place| place as f64)
             .collect()
     }
     fn range(&self) -> Range<f64> {
-        -0.5..self.0 as f64 - 0.5
+        -0.5..self.count as f64 - 0.5
     }
 }
 
@@ -85,12 +91,95 @@ fn placeholder(series: usize) -> RGBColor {
 /// It cannot be drawn; the text says why.
 pub fn svg(plot: &Plot) -> Result<String, String> {
     let mut out = String::new();
-    let root = SVGBackend::with_string(&mut out, SIZE).into_drawing_area();
-    draw(plot, &root)
+    let size = match plot.shape {
+        Shape::Lines | Shape::Bars => SIZE,
+        Shape::Lying => (SIZE.0, BELOW + LYING * bars(plot)),
+    };
+    let root = SVGBackend::with_string(&mut out, size).into_drawing_area();
+    let drawn = match plot.shape {
+        Shape::Lines | Shape::Bars => draw(plot, &root),
+        Shape::Lying => draw_lying(plot, &root),
+    };
+    drawn
         .and_then(|()| root.present().map_err(|error| error.to_string()))
         .map_err(|error| format!("{}: cannot be drawn: {error}", plot.title))?;
     drop(root);
     Ok(out)
+}
+
+/// The drawing as a file of its own, with its colours: a picture of a document.
+///
+/// # Errors
+/// As [`svg`].
+pub fn picture(plot: &Plot) -> Result<String, String> {
+    let (light, dark) = (style("#222", "#ddd"), style("#ddd", "#444"));
+    let style = format!("<style>{light}@media(prefers-color-scheme:dark){{{dark}}}</style>");
+    let drawn = svg(plot)?;
+    let end = drawn.find('>').map_or(0, |end| end + 1);
+    let (head, rest) = drawn.split_at(end);
+    Ok(format!("{head}{style}{rest}"))
+}
+
+/// How many bars there are.
+fn bars(plot: &Plot) -> u32 {
+    (plot.places.len() * plot.series.len()) as u32
+}
+
+/// Lying bars, the first place at the top.
+fn draw_lying(plot: &Plot, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
+    let count = plot.places.len();
+    let points = || plot.series.iter().flat_map(|series| &series.points);
+    let drawn = points().filter(|point| !point.is_empty());
+    let top = drawn.map(Sample::high).fold(f64::MIN_POSITIVE, f64::max);
+    let mut chart = ChartBuilder::on(root)
+        .margin(10)
+        .x_label_area_size(46)
+        .y_label_area_size(200)
+        .build_cartesian_2d(
+            0.0..1.06 * top,
+            Places {
+                count,
+                names: count,
+            },
+        )
+        .map_err(|error| error.to_string())?;
+    let text = ("sans-serif", TEXT).into_font().color(&INK);
+    let from_top = |place: usize| (count - 1 - place) as f64;
+    let name = |place: &f64| {
+        let found = plot.places.get(from_top(place.round() as usize) as usize);
+        found.cloned().unwrap_or_default()
+    };
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .x_labels(8)
+        .y_labels(count)
+        .x_label_formatter(&|value| number(*value))
+        .y_label_formatter(&name)
+        .x_desc(&plot.y)
+        .label_style(text.clone())
+        .axis_desc_style(text)
+        .draw()
+        .map_err(|error| error.to_string())?;
+    for (i, series) in plot.series.iter().enumerate() {
+        let thick = BARS / plot.series.len() as f64;
+        let shown = series.points.iter().enumerate();
+        for (place, point) in shown.filter(|(_, point)| !point.is_empty()) {
+            let above = from_top(place) + BARS / 2.0 - i as f64 * thick;
+            let middle = above - thick / 2.0;
+            let corners = [(0.0, above), (point.median(), above - 0.94 * thick)];
+            let bar = Rectangle::new(corners, placeholder(i).filled()).into_dyn();
+            let spread = vec![(point.low(), middle), (point.high(), middle)];
+            let spread = PathElement::new(spread, INK.stroke_width(1)).into_dyn();
+            chart
+                .draw_series([bar, spread])
+                .map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 fn draw(plot: &Plot, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), String> {
@@ -105,7 +194,13 @@ fn draw(plot: &Plot, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), St
         .margin(10)
         .x_label_area_size(46)
         .y_label_area_size(76)
-        .build_cartesian_2d(Places(count), y)
+        .build_cartesian_2d(
+            Places {
+                count,
+                names: NAMES,
+            },
+            y,
+        )
         .map_err(|error| error.to_string())?;
     let text = ("sans-serif", TEXT).into_font().color(&INK);
     let name = |place: &f64| {
@@ -139,7 +234,7 @@ fn draw(plot: &Plot, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), St
         for (place, point) in shown {
             let middle = match plot.shape {
                 Shape::Lines => place as f64,
-                Shape::Bars => left(place) + width / 2.0,
+                Shape::Bars | Shape::Lying => left(place) + width / 2.0,
             };
             let value = point.median();
             match plot.shape {
@@ -147,7 +242,7 @@ fn draw(plot: &Plot, root: &DrawingArea<SVGBackend<'_>, Shift>) -> Result<(), St
                     line.push((middle, value));
                     elements.push(Circle::new((middle, value), 4, colour.filled()).into_dyn());
                 }
-                Shape::Bars => {
+                Shape::Bars | Shape::Lying => {
                     let corners = [(left(place), 0.0), (left(place) + 0.94 * width, value)];
                     elements.push(Rectangle::new(corners, colour.filled()).into_dyn());
                 }
@@ -199,13 +294,19 @@ mod tests {
 
     #[test]
     fn plots_are_drawn_in_placeholders() {
-        for shape in [Shape::Lines, Shape::Bars] {
+        for shape in [Shape::Lines, Shape::Bars, Shape::Lying] {
             let svg = svg(&plot(shape)).unwrap();
             assert!(
                 svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"),
                 "{svg}"
             );
-            assert!(svg.contains("&lt;clients&gt; &amp; more"), "{svg}");
+            let named = shape == Shape::Lying || svg.contains("&lt;clients&gt; &amp; more");
+            assert!(named && svg.contains("TPS"), "{svg}");
+            let picture = picture(&plot(shape)).unwrap();
+            assert!(
+                picture.starts_with("<svg") && picture.contains("<style>"),
+                "{picture}"
+            );
             let style = style("#111", "#222");
             for colour in ["#010203", "#010204", "#010300", "#010301"] {
                 assert!(

@@ -197,7 +197,7 @@ fn plot(all: &[Measurement]) -> Option<Plot> {
         title: "Cohort to the better of the others".into(),
         x: "workload".into(),
         y: "times as much in a second".into(),
-        shape: Shape::Bars,
+        shape: Shape::Lying,
         places: ratios.iter().map(|(name, _)| (*name).to_owned()).collect(),
         series: vec![Series {
             name: OWN.into(),
