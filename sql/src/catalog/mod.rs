@@ -50,9 +50,30 @@ impl VirtualTable {
     /// Its rows as this session may see them; values are of the columns' types.
     #[must_use]
     pub fn rows(&self, session: &State) -> Rows {
-        (self.rows)(session)
+        match session.instance.measures() || self.is_always_filled() {
+            true => (self.rows)(session),
+            false => Rows::new(),
+        }
+    }
+
+    /// Whether it has rows when performance_schema is off, too. Of that schema's tables these are the
+    /// ones that have them in MySQL, which tell settings and counters.
+    fn is_always_filled(&self) -> bool {
+        let name = self.definition.name.as_str();
+        self.definition.database != PERFORMANCE
+            || ALWAYS_FILLED.contains(&name)
+            || name.starts_with("replication_")
     }
 }
+
+/// Tables of performance_schema that have rows when it is off, beside those of replication.
+const ALWAYS_FILLED: [&str; 5] = [
+    "global_status",
+    "global_variables",
+    "persisted_variables",
+    "session_status",
+    "session_variables",
+];
 
 /// The databases that hold only virtual tables.
 pub const VIRTUAL_DATABASES: [&str; 4] = [INFORMATION, "mysql", PERFORMANCE, "sys"];
