@@ -1,7 +1,7 @@
 //! `cohort lab all`: every experiment, one after another, in one report.
 
 use super::{
-    dtm, fsync, group_commit, interrupt,
+    clocks, dtm, fsync, group_commit, interrupt,
     report::{Keeper, Output},
     search,
     target::{OWN, Target},
@@ -62,6 +62,8 @@ struct Sizes {
     columns: &'static str,
     /// Texts that are searched.
     texts: u32,
+    /// Rounds of `clocks`: what it looks for is small.
+    turns: usize,
 }
 
 /// Measures, prints tables, and writes the files.
@@ -90,6 +92,7 @@ fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
             "dtm" => parsed(line).and_then(|o| dtm::measure_all(&o, keeper)),
             "thread-pool" => parsed(line).and_then(|o| thread_pool::measure_all(&o, keeper)),
             "search" => parsed(line).and_then(|o| search::measure_all(&o, keeper)),
+            "clocks" => parsed(line).and_then(|o| clocks::measure_all(&o, keeper)),
             _ => parsed(line).and_then(|o| group_commit::measure_all(&o, keeper)),
         };
         interrupt::check()?;
@@ -123,6 +126,7 @@ impl Options {
             users: 200_000,
             columns: "none,0-sql,2-sql,2-sql-barrier,2-sql-limit,none-10,10-sql,10-sql-barrier",
             texts: 2_500_000,
+            turns: 15,
         };
         let mut sizes = match self.quick {
             false => full,
@@ -135,11 +139,13 @@ impl Options {
                 users: 5000,
                 columns: "none,2-sql,2-sql-barrier,2-sql-limit",
                 texts: 20_000,
+                turns: 3,
                 seconds: 0.0,
                 rounds: 3,
             },
         };
         sizes.rounds = self.rounds.unwrap_or(sizes.rounds);
+        sizes.turns = self.rounds.unwrap_or(sizes.turns);
         sizes.rows = self.rows.unwrap_or(sizes.rows);
         if self.quick {
             // 8 of tx-modes, 4 of dtm, 8 of thread-pool; each with its warm-up.
@@ -167,6 +173,7 @@ impl Sizes {
             format!("--warmup={}", self.seconds / 2.0),
         ];
         let table = format!("--rows={}", self.rows);
+        let table_of_own = table.clone();
         let search = vec![
             rounds.clone(),
             format!("--rows={}", self.texts),
@@ -194,6 +201,15 @@ impl Sizes {
         }
         lines.push(("thread-pool", [&all[..], &timed, &thread_pool].concat()));
         lines.push(("group-commit", [&all[..], &counted].concat()));
+        // That is about this program's own server, whatever it is called.
+        if targets.contains(&Target::Own) {
+            let mut clocks = vec![table_of_own, format!("--rounds={}", self.turns)];
+            if options.quick || options.seconds.is_some() {
+                clocks.push(format!("--seconds={}", self.seconds / 2.0));
+                clocks.push(format!("--warmup={}", self.seconds / 2.0));
+            }
+            lines.push(("clocks", clocks));
+        }
         lines
     }
 }
@@ -217,7 +233,7 @@ mod tests {
                 .map(|target| target.parse().unwrap())
                 .collect();
             let lines = options.sizes(targets.len()).lines(&options, &targets);
-            assert_eq!(lines.len(), if targets == [Target::Limit] { 4 } else { 6 });
+            assert_eq!(lines.len(), if targets == [Target::Limit] { 4 } else { 7 });
             for (name, line) in &lines {
                 let parsed = match *name {
                     "tx-modes" => parsed::<tx_modes::Options>(line).map(drop),
@@ -225,6 +241,7 @@ mod tests {
                     "dtm" => parsed::<dtm::Options>(line).map(drop),
                     "thread-pool" => parsed::<thread_pool::Options>(line).map(drop),
                     "search" => parsed::<search::Options>(line).map(drop),
+                    "clocks" => parsed::<clocks::Options>(line).map(drop),
                     _ => parsed::<group_commit::Options>(line).map(drop),
                 };
                 assert_eq!(parsed, Ok(()), "{name} {line:?}");

@@ -54,7 +54,8 @@ impl Own {
         Own::reached(child, port, Some(made), &output)
     }
 
-    fn start_with(
+    /// The same with these options of `cohort serve`.
+    pub fn start_with(
         connections: usize,
         directory: Option<&Path>,
         flags: &[String],

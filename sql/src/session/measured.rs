@@ -60,6 +60,15 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// When the statement that runs began, in microseconds since 1970; 0 if none runs.
+    pub(super) fn begun_us(&self) -> u64 {
+        self.running.begun_us
+    }
+    /// None runs any more.
+    pub(super) fn over(&mut self) {
+        self.running.begun_us = 0;
+    }
+
     /// What was committed by the statement that has ended at this moment, if anything was. `placed`: it
     /// is not durable yet.
     fn commit(

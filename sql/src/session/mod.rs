@@ -367,6 +367,7 @@ impl Session {
         let text = activity.statement.take();
         drop(activity);
         self.measure_end(text, result.as_ref().err());
+        self.measured.over();
         result
     }
 
