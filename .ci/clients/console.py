@@ -141,16 +141,23 @@ class Load:
             cursor, n = connection.cursor(), number
             while not self.is_over.is_set():
                 n = (n * 31 + 7) % 190 + 10
-                cursor.execute("UPDATE stock SET left_over = left_over - 1 WHERE id = %s", n)
-                cursor.execute("BEGIN")
-                cursor.execute("SELECT left_over FROM stock WHERE id = %s", n)
-                cursor.execute("COMMIT")
-                if number == 0:
-                    cursor.execute("BEGIN")
-                    cursor.execute("UPDATE stock SET note = 'ordered' WHERE id = 5")
-                    cursor.execute("UPDATE stock SET left_over = left_over - 1 WHERE id = 6")
-                    cursor.execute("COMMIT")
+                try:
+                    self._step(cursor, number, n)
+                except pymysql.err.OperationalError as error:
+                    assert error.args[0] == 1290, "read-only for a moment"
+                    cursor.execute("ROLLBACK")
                 time.sleep(0.002)
+
+    def _step(self, cursor, number, n):
+        cursor.execute("UPDATE stock SET left_over = left_over - 1 WHERE id = %s", n)
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT left_over FROM stock WHERE id = %s", n)
+        cursor.execute("COMMIT")
+        if number == 0:
+            cursor.execute("BEGIN")
+            cursor.execute("UPDATE stock SET note = 'ordered' WHERE id = 5")
+            cursor.execute("UPDATE stock SET left_over = left_over - 1 WHERE id = 6")
+            cursor.execute("COMMIT")
 
     def end(self):
         self.is_over.set()
@@ -170,7 +177,7 @@ def submit(port, gid, *services):
 def make_accounts(server):
     with server.connect(autocommit=True) as connection, connection.cursor() as cursor:
         for user in ("ann IDENTIFIED BY 'right'", "plain IDENTIFIED BY 'plain'", "shop IDENTIFIED BY 's'",
-                     "locked ACCOUNT LOCK", "tls REQUIRE SSL"):
+                     "locked ACCOUNT LOCK", "tls REQUIRE SSL", "cert REQUIRE X509"):
             cursor.execute(f"CREATE USER {user}")
         cursor.execute("GRANT ALL ON *.* TO ann WITH GRANT OPTION")
         cursor.execute("GRANT ALL ON shop.* TO shop")
@@ -190,7 +197,9 @@ def check_door(server, port):
     assert visitor.ask("/login", {"user": "ann"}, content_type="text/plain")[0] == 415
     assert visitor.ask("/login", {"user": "a" * 70_000, "password": ""})[0] == 413
     for user, password, why in (("ann", "wrong", "Access denied"), ("nobody", "right", "Access denied"),
-                                ("ann", "", "Access denied"), ("locked", "", "locked"), ("tls", "", "Access denied"),
+                                ("ann", "", "Access denied"), ("locked", "", "locked"), ("tls", "", "REQUIRE SSL"),
+                                ("tls", "wrong", "Access denied"), ("cert", "", "REQUIRE X509"),
+                                ("cert", "wrong", "Access denied"),
                                 ("ann' OR '1'='1", "right", "Access denied")):
         status, text = visitor.log_in(user, password)
         assert status == 403 and why in text, (user, text)
@@ -200,6 +209,7 @@ def check_door(server, port):
     # What others send, from another page or by another name, even with the cookie.
     own = f"127.0.0.1:{port}"
     for headers in ({"host": "evil.example"}, {"host": f"evil.example:{port}"}, {"host": "10.0.0.1"},
+                    {"host": "[::1]evil"}, {"host": f"[::1]:{port}.evil.example"}, {"host": "localhost:evil"},
                     {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": f"http://localhost:{port}"},
                     {"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"}):
         for path in ("/now", "/live/now", "/console.js", "/login"):
@@ -263,7 +273,12 @@ def check_privileges(server, port):
         status, _, text = visitor.ask(path)
         assert status == 200 and "ann@" not in text and "shop@" not in text and "root@" not in text, path
         assert "left_over" not in text, path
-    assert "Slots and their queue" not in visitor.ask("/now")[2]
+    now = visitor.ask("/now")[2]
+    for chart in ("Slots and their queue", "Memory of the process", "Syncs of the log by how long"):
+        assert chart not in now and chart in visitor_of_all(port).ask("/now")[2], chart
+    with server.connect(user="plain", password="plain") as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM information_schema.COHORT_LOG_FSYNC_HISTOGRAM")
+        assert cursor.fetchone() == (0,), "it needs PROCESS"
     assert "(error 1227)" in visitor.ask("/sessions")[2]
     assert "(error 1227)" in visitor.ask("/log")[2]
     assert "Not shown" in visitor.ask("/log?file=binlog.000001")[2]
@@ -289,10 +304,70 @@ def check_privileges(server, port):
         assert status == 403 and "UPDATE on cohort" in text
         cursor.execute("SELECT status FROM cohort.global_transactions WHERE gid = 'saga-1'")
         assert cursor.fetchone() == ("submitted",)
-        # KILL of the console's own session ends the login.
-        cursor.execute("SELECT ID FROM performance_schema.processlist WHERE USER = 'plain'")
+        # KILL of the console's own session ends the login, and the session, whether its browser comes back or not.
+        mine = "SELECT ID FROM performance_schema.processlist WHERE USER = 'plain'"
+        cursor.execute(mine)
         cursor.execute(f"KILL {cursor.fetchone()[0]}")
+        until = time.monotonic() + 5
+        while cursor.execute(mine):
+            assert time.monotonic() < until, "a killed session goes by itself"
+            time.sleep(0.1)
     assert visitor.ask("/now")[0] == 303
+
+
+def visitor_of_all(port):
+    """Somebody who may see everything."""
+    visitor = Visitor(port)
+    assert visitor.log_in("ann", "right")[0] == 303
+    return visitor
+
+
+def check_places(port):
+    """Who only asks for the login page keeps nobody out, however often and however long; who is logged in stays."""
+    known = visitor_of_all(port)
+    own = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    own.request("GET", "/now", headers={"cookie": known.cookie})
+    assert own.getresponse().read()
+    strangers = []
+    for _ in range(300):
+        stranger = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        strangers.append(stranger)
+        stranger.request("GET", "/login")
+        reply = stranger.getresponse()
+        assert reply.status == 200 and reply.read()
+    begun = time.monotonic()
+    assert visitor_of_all(port).ask("/now")[0] == 200
+    own.request("GET", "/now", headers={"cookie": known.cookie})
+    assert own.getresponse().status == 200, "who is logged in keeps the connection"
+    took = time.monotonic() - begun
+    assert took < 5, f"those who are not logged in keep others out: {took:.1f} s"
+    for connection in (own, *strangers):
+        connection.close()
+
+
+def check_read_only(server, port, coordinator):
+    """The coordinator's tables are its own: read_only is about what clients say."""
+    # A transaction that takes no lock has a beginning all the same.
+    with server.connect() as implicit, server.connect(autocommit=True) as root:
+        with implicit.cursor() as reader, root.cursor() as cursor:
+            reader.execute("SELECT COUNT(*) FROM shop.stock")
+            cursor.execute("SELECT TIMESTAMPDIFF(SECOND, trx_started, NOW()) FROM information_schema.INNODB_TRX "
+                           f"WHERE trx_mysql_thread_id = {implicit.thread_id()}")
+            [(age,)] = cursor.fetchall()
+            assert 0 <= age < 60, age
+    visitor = visitor_of_all(port)
+    with server.connect(autocommit=True) as root, root.cursor() as cursor:
+        cursor.execute("SET GLOBAL super_read_only = ON")
+        try:
+            submit(coordinator, "saga-read-only", Service(500))
+            form = {"gid": "saga-read-only", "operation": "pause", "reason": "the server is read-only",
+                    "csrf": visitor.csrf()}
+            status, _, text = visitor.ask("/change", form)
+            assert status == 303, (status, text)
+        finally:
+            cursor.execute("SET GLOBAL super_read_only = OFF, GLOBAL read_only = OFF")
+        cursor.execute("SELECT pause_time IS NOT NULL FROM cohort.global_transactions WHERE gid = 'saga-read-only'")
+        assert cursor.fetchone()[0], "it is paused"
 
 
 def check_top(server):
@@ -537,6 +612,8 @@ def main():
             check_door(server, port)
             check_waits(server, port)
             check_privileges(server, port)
+            check_places(port)
+            check_read_only(server, port, coordinator)
             check_top(server)
             base = f"http://127.0.0.1:{port}"
             with Browser() as browser:

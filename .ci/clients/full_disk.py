@@ -20,8 +20,9 @@ import threading
 import time
 
 import pymysql
+import requests
 
-from cohort import Cohort
+from cohort import Cohort, free_port
 
 SMALL, LARGE = "64m", "512m"
 FULL, GONE = 1021, (0, 2006, 2013)
@@ -110,7 +111,8 @@ def main():
 
 
 def check(directory):
-    server = Cohort()
+    port = free_port()
+    server = Cohort("--console-port", str(port))
     server.data = pathlib.Path(directory) / "data"
     with server:
         admin = server.connect(autocommit=True)
@@ -129,6 +131,9 @@ def check(directory):
 
         reader = server.connect(autocommit=True, database="d")
         assert ask(reader, "SELECT COUNT(*) > 100 FROM t") == ((1,),)
+        console = requests.Session()
+        first = console.post(f"http://127.0.0.1:{port}/login", {"user": "root", "password": ""}, timeout=30).text
+        assert "The disk is full" in first and "binlog." in first, first
         assert error_of(reader, "CREATE INDEX w ON t (n)") != 0
         assert ask(reader, "SHOW INDEX FROM t WHERE Key_name = 'w'") == ()
         waiting = [writer for writer in writers if writer.is_alive()]
@@ -140,6 +145,7 @@ def check(directory):
         assert mount(directory, "-o", f"remount,size={LARGE}"), "the disk cannot be made larger"
         wait_for(lambda: error_of(admin, "REPLACE INTO small VALUES (2)") == 0)
         assert error_of(admin, "CREATE INDEX w ON t (n)") == 0
+        assert "The disk is full" not in console.get(f"http://127.0.0.1:{port}/now", timeout=30).text
         end(writers)
         check_rows(admin, writers)
         log = server.log.read_text()

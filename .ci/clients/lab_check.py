@@ -23,7 +23,7 @@ WORKLOADS = ["oltp_point_select", "oltp_update_non_index", "oltp_update_non_inde
              "oltp_read_write"]
 ROWS = 2000
 MODES = ["no transaction", "BEGIN, COMMIT", "autocommit=0, COMMIT", "READ ONLY, COMMIT"]
-EXPERIMENTS = ["tx-modes", "fsync", "dtm", "search", "workloads", "thread-pool", "group-commit"]
+EXPERIMENTS = ["tx-modes", "fsync", "dtm", "search", "workloads", "thread-pool", "group-commit", "clocks"]
 
 
 def data_of(report, name):
@@ -162,6 +162,19 @@ def check_commits(found):
             assert sum(inside["histogram"]) == syncs, one
 
 
+def check_clocks(report):
+    """Both servers have done the same, as often, and one of them has performance_schema."""
+    data = data_of(report, "clocks")
+    assert not data["gaps"], data["gaps"]
+    runs = {(one["workload"], one["clients"], one["round"], one["server"]): one for one in data["measurements"]}
+    assert len(runs) == len(data["measurements"]) == len(WORKLOADS[:3]) * 2 * 2, sorted(runs)
+    assert {key[0] for key in runs} == set(WORKLOADS[:3]) and {key[3] for key in runs} == {"with", "without"}, sorted(runs)
+    assert all(one["events"] > 0 and one["server_s"] > 0 for one in runs.values()), runs
+    [section] = [one for one in report["experiments"] if one["experiment"] == "clocks"]
+    assert len(section["findings"]) == 6 and all("performance_schema costs" in one for one in section["findings"])
+    assert [one["name"] for one in section["servers"]] == ["with", "without"], section["servers"]
+
+
 def everything():
     """`cohort lab all` beside MariaDB, and `lab compare`."""
     with tempfile.TemporaryDirectory(prefix="lab-") as directory:
@@ -192,6 +205,7 @@ def everything():
         check_workloads(data_of(report, "workloads"))
         check_commits(data_of(report, "fsync"))
         check_commits(data_of(report, "group-commit"))
+        check_clocks(report)
         assert not data_of(report, "thread-pool")["gaps"], report
         same = run("compare", paths[0], paths[0])
         assert same.returncode == 0 and "within the rounds' spread" in same.stdout, same

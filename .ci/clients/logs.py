@@ -423,7 +423,41 @@ def gone():
     print("logs: without the directory of a log", flush=True)
 
 
+def unmeasured():
+    """`performance_schema = off`, on the command line and in the settings file: nothing is kept, and the slow log
+    has all the same how long statements took."""
+    with tempfile.TemporaryDirectory(prefix="logs-") as room:
+        settings = pathlib.Path(room) / "cohort.toml"
+        settings.write_text('performance-schema = "off"\n')
+        for flags in (("--performance-schema=off",), ("--config", str(settings))):
+            with Cohort(*flags) as server:
+                cohort = Server("cohort", server.port, "root", server.data)
+                with cohort.connect() as client, client.cursor() as cursor:
+                    cursor.execute("SET GLOBAL slow_query_log = ON")
+                    cursor.execute("SET SESSION long_query_time = 0.05")
+                    cursor.execute("SELECT SLEEP(0.1)")
+                    cursor.execute("SELECT @@performance_schema")
+                    assert cursor.fetchone() == (0,), "it is off"
+                    for table in ("events_statements_summary_by_digest", "threads", "processlist",
+                                  "file_summary_by_instance"):
+                        cursor.execute(f"SELECT COUNT(*) FROM performance_schema.{table}")
+                        assert cursor.fetchone() == (0,), table
+                    cursor.execute("SHOW PROCESSLIST")
+                    assert cursor.fetchall(), "it does not come from there"
+                    cursor.execute("SELECT VARIABLE_VALUE FROM performance_schema.global_status "
+                                   "WHERE VARIABLE_NAME = 'Slow_queries'")
+                    assert int(cursor.fetchone()[0]) == 1, "counters go on"
+                    cursor.execute("FLUSH SLOW LOGS")
+                until = time.monotonic() + 5
+                while not (entries := cohort.entries("slow.log")):
+                    assert time.monotonic() < until, "the slow log goes on"
+                    time.sleep(0.05)
+                [entry] = entries
+                assert entry["text"] == "SELECT SLEEP(0.1)" and 0.1 <= float(entry["took"]) < 5, entry
+
+
 def main():
+    unmeasured()
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Cohort())
         cohort = Server("cohort", server.port, "root", server.data)

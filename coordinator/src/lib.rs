@@ -63,7 +63,7 @@ pub use exposition::{Exposition, Kind};
 pub use listen::Tls;
 pub use metrics_port::MetricsPort;
 pub use operator::Operator;
-pub use pages::{Hosts, PageAnswer, PagePort, PageReply, PageRequest, Pages};
+pub use pages::{Hosts, Knows, PageAnswer, PagePort, PageReply, PageRequest, Pages};
 pub use spans::Collector;
 pub use store::Place;
 

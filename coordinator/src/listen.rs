@@ -85,10 +85,26 @@ pub struct Visitor {
     pub address: SocketAddr,
     came: Instant,
     is_welcome: AtomicBool,
+    /// A request of it is being answered.
+    is_served: AtomicBool,
     leave: Notify,
 }
 
+/// A request is being answered until this is dropped.
+pub struct Served(Arc<Visitor>);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.0.is_served.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Visitor {
+    /// A request of it is being answered: others are sent away before it.
+    pub fn serve(self: &Arc<Visitor>) -> Served {
+        self.is_served.store(true, Ordering::Relaxed);
+        Served(Arc::clone(self))
+    }
     /// It has sent a request that is answered, with the token if there is one.
     pub fn is_welcome(&self) {
         self.is_welcome.store(true, Ordering::Relaxed);
@@ -102,7 +118,8 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// Lets one in. If there are too many, the first has to leave, after so long a wait.
+    /// Lets one in. If there are too many, the first that is not being served has to leave, after so
+    /// long a wait; the first of all if each is.
     fn let_in(
         &mut self,
         now: Instant,
@@ -112,6 +129,7 @@ impl Strangers {
             address,
             came: now,
             is_welcome: AtomicBool::new(false),
+            is_served: AtomicBool::new(false),
             leave: Notify::new(),
         });
         self.queue.push_back(Arc::downgrade(&visitor));
@@ -125,7 +143,12 @@ impl Strangers {
         self.queue.retain(is_stranger);
         let mut first = None;
         if self.queue.len() > self.most {
-            first = self.queue.pop_front().and_then(|first| first.upgrade());
+            let is_idle = |known: &Weak<Visitor>| {
+                let known = known.upgrade();
+                known.is_none_or(|known| !known.is_served.load(Ordering::Relaxed))
+            };
+            let idle = self.queue.iter().position(is_idle).unwrap_or(0);
+            first = self.queue.remove(idle).and_then(|first| first.upgrade());
         }
         let leaving = first.map(|first| {
             let grace = GRACE.saturating_sub(now.saturating_duration_since(first.came));

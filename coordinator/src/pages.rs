@@ -3,7 +3,8 @@
 //! 1. Who calls us by a name that is not ours is not answered: it may be a page whose name was made to
 //!    resolve to this machine. Neither is what another site's page sends. See `web`.
 //! 2. Every answer forbids pages to run, show or send anything but what is ours.
-//! 3. Answers are made on threads of their own, as they read tables; who has to wait before, for wrong
+//! 3. Who is not known has a quarter of the places at most, and gives them back to who comes later.
+//! 4. Answers are made on threads of their own, as they read tables; who has to wait before, for wrong
 //!    passwords, holds none.
 
 use super::{
@@ -96,6 +97,9 @@ pub enum PageReply {
 /// What answers requests.
 pub type Pages = dyn Fn(PageRequest) -> PageReply + Send + Sync;
 
+/// Whether who sends a request has logged in. It must be quick.
+pub type Knows = dyn Fn(&PageRequest) -> bool + Send + Sync;
+
 /// The names that a port has.
 #[derive(Clone, Debug)]
 pub struct Hosts {
@@ -121,7 +125,8 @@ pub struct PagePort {
 }
 
 impl PagePort {
-    /// Answers with what `pages` makes; `stack` is what its threads have, in bytes.
+    /// Answers with what `pages` makes, by threads with so many bytes of stack. Whom `knows` does not know
+    /// keeps nobody out.
     ///
     /// # Errors
     ///
@@ -130,7 +135,7 @@ impl PagePort {
         (listener, tls): (TcpListener, Option<Tls>),
         hosts: Hosts,
         stack: usize,
-        pages: Arc<Pages>,
+        (pages, knows): (Arc<Pages>, Arc<Knows>),
     ) -> Result<PagePort, String> {
         let failed = |error: std::io::Error| format!("the port for pages: {error}");
         let runtime = Builder::new_multi_thread()
@@ -154,11 +159,13 @@ impl PagePort {
             port,
             move |connection, visitor| {
                 let (hosts, pages) = (Arc::clone(&hosts), Arc::clone(&pages));
+                let knows = Arc::clone(&knows);
                 serve_requests(connection, move |request| {
                     let (visitor, pages) = (Arc::clone(&visitor), Arc::clone(&pages));
-                    let hosts = Arc::clone(&hosts);
+                    let (hosts, knows) = (Arc::clone(&hosts), Arc::clone(&knows));
                     async move {
-                        let read = read(request, &hosts, &visitor, is_encrypted).await;
+                        let _served = visitor.serve();
+                        let read = read(request, &hosts, (&visitor, &*knows), is_encrypted).await;
                         with_rules(match read {
                             Ok(request) => answer(pages, request).await,
                             Err((status, why)) => whole(plain(status, why)),
@@ -197,7 +204,7 @@ type Body = Either<Full<Bytes>, Channel<Bytes, Infallible>>;
 async fn read(
     request: hyper::Request<Incoming>,
     hosts: &Hosts,
-    visitor: &Visitor,
+    (visitor, knows): (&Visitor, &Knows),
     is_encrypted: bool,
 ) -> Result<PageRequest, (u16, &'static str)> {
     let headers = request.headers();
@@ -209,7 +216,6 @@ async fn read(
         }
         None => {}
     }
-    visitor.is_welcome();
     let is_post = match *request.method() {
         Method::GET => false,
         Method::POST => true,
@@ -231,6 +237,9 @@ async fn read(
         address: visitor.address,
         is_encrypted,
     };
+    if knows(&page) {
+        visitor.is_welcome();
+    }
     if is_post {
         let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect();
         let body = tokio::time::timeout(FORM_TIMEOUT, body).await;

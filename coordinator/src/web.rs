@@ -84,13 +84,19 @@ pub(super) fn is_address(host: &str) -> bool {
     name_of(host).parse::<IpAddr>().is_ok()
 }
 
-/// A host without its port, in small letters.
+/// A host without its port, in small letters; empty if it is none: after its name there may be a port,
+/// and nothing else.
 pub(super) fn name_of(host: &str) -> String {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => host.split(':').next(),
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or_default(),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
     };
-    name.unwrap_or_default().to_ascii_lowercase()
+    let port = rest.strip_prefix(':').unwrap_or(rest);
+    let is_port = rest.is_empty() || (rest.len() > port.len() && port.parse::<u16>().is_ok());
+    match is_port && !port.starts_with('+') {
+        true => name.to_ascii_lowercase(),
+        false => String::new(),
+    }
 }
 
 fn is_from(origin: &str, host: Option<&str>) -> bool {
@@ -148,6 +154,16 @@ mod tests {
             "127.0.0.1.evil.example:1",
             "10.0.0.1",
             "localhost.evil.example",
+            "[::1]evil",
+            "[::1]evil.example:1",
+            "[::1]:1.evil.example",
+            "[::1",
+            "[::1]1",
+            "localhost:1.evil.example",
+            "localhost:evil",
+            "localhost:+1",
+            "127.0.0.1:1:1",
+            "::1",
             "",
         ] {
             assert!(is_refused(&[("host", host)]), "{host}");

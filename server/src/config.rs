@@ -153,6 +153,10 @@ settings! {
     /// [default: none, they are refused]
     #[arg(value_name = "PATH")]
     secure_file_priv: PathBuf;
+    /// Measure what statements and commits take, for the tables of performance_schema: on or off
+    /// [default: on]
+    #[arg(value_name = "on|off", num_args = 0..=1, default_missing_value = "on")]
+    performance_schema: Switch;
     /// TCP port that answers GET /metrics for Prometheus, as in: curl http://127.0.0.1:9104/metrics
     /// [default: no such port]
     metrics_port: u16;

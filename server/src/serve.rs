@@ -208,6 +208,9 @@ fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
         expire_logs_seconds: settings
             .binlog_expire_logs_seconds
             .unwrap_or(defaults.expire_logs_seconds),
+        measures: settings
+            .performance_schema
+            .map_or(defaults.measures, |on| on.0),
         ..defaults
     };
     notice!(

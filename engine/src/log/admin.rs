@@ -87,6 +87,14 @@ impl Log {
         read::events(directory, file.number, file.size, from, limit).map(Some)
     }
 
+    /// Why nothing can be committed: the log has failed, for good, or the disk is full.
+    #[must_use]
+    pub fn stopped(&self) -> Option<LogError> {
+        let section = self.shared.section.lock();
+        let full = || section.full.clone().map(LogError::Full);
+        section.failed.clone().or_else(full)
+    }
+
     /// Changes sync_binlog.
     pub fn set_sync_binlog(&self, value: u64) {
         self.shared.sync_binlog.store(value, Relaxed);

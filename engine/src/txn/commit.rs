@@ -37,7 +37,7 @@ impl Txn {
     /// Gives the changes their place in the log and makes them the newest versions.
     pub(super) fn place(&mut self, database: &str) -> Result<(Ticket, CommitTimes), TxnError> {
         self.engine.make_room(&self.owner)?;
-        let begun_ns = self.engine.env.monotonic_nanos();
+        let begun_ns = self.engine.measured_nanos();
         let mut batch = self.owner.batch(|session| Batch::new(database, session));
         batch.follows(self.met());
         self.encode(&mut batch)?;
@@ -60,7 +60,7 @@ impl Txn {
         drop(passing);
         let times = CommitTimes {
             begun_ns,
-            placed_ns: self.engine.env.monotonic_nanos(),
+            placed_ns: self.engine.measured_nanos(),
             ..CommitTimes::default()
         };
         placed.map(|ticket| (ticket, times))
@@ -73,6 +73,13 @@ impl Txn {
 }
 
 impl Inner {
+    /// The clock for measuring, in nanoseconds; 0 if nothing is to be measured.
+    fn measured_nanos(&self) -> u64 {
+        match self.options.measures {
+            true => self.env.monotonic_nanos(),
+            false => 0,
+        }
+    }
     /// Waits, without a slot, until a commit is durable and visible.
     pub(super) fn wait_for_log(&self, owner: &Owner, ticket: Ticket) -> Result<Seq, TxnError> {
         let seq = ticket.seq();

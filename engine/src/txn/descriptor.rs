@@ -44,7 +44,7 @@ pub(super) struct Descriptor {
     pub locks: AtomicU64,
     /// Tables it uses, and how: to read, or to write.
     pub tables: Mutex<SmallVec<[(TableId, TableLock); 4]>>,
-    /// When it took its first lock, in microseconds since 1970.
+    /// When it began, in microseconds since 1970.
     pub since_us: AtomicU64,
 }
 
@@ -77,6 +77,7 @@ impl Descriptor {
     /// After a transaction, when no lock refers to it any more: it is the next one's.
     pub fn reset(&self) {
         self.clear_snapshot();
+        self.since_us.store(0, Ordering::Relaxed);
         if self.id.load(Ordering::Relaxed) != 0 {
             self.id.store(0, Ordering::Relaxed);
             self.changes.store(0, Ordering::Relaxed);
@@ -88,7 +89,9 @@ impl Descriptor {
         if self.id.load(Ordering::Relaxed) == 0 {
             let id = self.registry.next_id.fetch_add(1, Ordering::Relaxed);
             self.id.store(id, Ordering::Relaxed);
-            self.since_us.store(now_us(), Ordering::Relaxed);
+            if self.since_us.load(Ordering::Relaxed) == 0 {
+                self.since_us.store(now_us(), Ordering::Relaxed);
+            }
         }
     }
     /// Publishes a snapshot; false if the pruner may not have seen it in time: take a newer one.

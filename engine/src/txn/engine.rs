@@ -53,6 +53,8 @@ pub struct EngineOptions {
     pub expire_logs_seconds: u64,
     /// How many bytes of zeros the log keeps ahead of its end.
     pub log_preallocate_bytes: u64,
+    /// performance_schema: clocks say how long statements and commits take, and it is kept.
+    pub measures: bool,
     /// For simulation: no thread is started, at the opening neither. Whoever waits for a thread's
     /// work does it, and [`Engine::step`] does what nobody waits for, so that the same calls give
     /// the same writes.
@@ -74,6 +76,7 @@ impl Default for EngineOptions {
             max_binlog_size: 1 << 30,
             expire_logs_seconds: 2_592_000,
             log_preallocate_bytes: 16 << 20,
+            measures: true,
             inline: false,
         }
     }
@@ -172,6 +175,11 @@ impl Engine {
     /// The data directory.
     pub fn dir(&self) -> &Path {
         &self.inner.dir
+    }
+    /// Whether clocks say how long statements and commits take.
+    #[must_use]
+    pub fn measures(&self) -> bool {
+        self.inner.options.measures
     }
     /// server_uuid, in its text form.
     pub fn server_uuid(&self) -> &str {

@@ -45,7 +45,7 @@ pub struct TransactionInfo {
     pub session: u64,
     /// Its number; 0 if it has no locks.
     pub transaction: u64,
-    /// When it took its first lock, in microseconds since 1970; 0 if it has none.
+    /// When it began, in microseconds since 1970.
     pub since_us: u64,
     /// Its snapshot.
     pub snapshot: Option<Seq>,

@@ -65,7 +65,13 @@ impl TreeKind {
 impl Engine {
     /// Begins a transaction. Costs no I/O and no Seq.
     pub fn begin(&self, owner: &Arc<Owner>, options: TxnOptions) -> Txn {
-        Txn::new(&self.inner, owner, options)
+        self.begin_at(owner, options, self.inner.env.wall_micros())
+    }
+    /// The same, for who knows what time it is, in microseconds since 1970.
+    pub fn begin_at(&self, owner: &Arc<Owner>, options: TxnOptions, now_us: u64) -> Txn {
+        let txn = Txn::new(&self.inner, owner, options);
+        txn.descriptor.since_us.store(now_us, Ordering::Relaxed);
+        txn
     }
 }
 

@@ -9,6 +9,9 @@ use cohort_sql::{
 /// long as to guess a password.
 const NOBODY: &str = "$A$00A$....................0000000000000000000000000000000000000000000";
 
+/// Why somebody with the right password does not come in, for the server only.
+pub const NOT_AS_REQUIRED: &str = "the connection is not as the account requires";
+
 /// Who somebody says to be, and whether that was proved.
 pub struct Claim<'a> {
     /// The name that was given.
@@ -73,7 +76,7 @@ pub fn judge<B: Backend>(
         let reason = match (claim.account, claim.is_right) {
             (None, _) => "there is no such account",
             (Some(_), false) => "the password is wrong",
-            (Some(_), true) => "the connection is not as the account requires",
+            (Some(_), true) => NOT_AS_REQUIRED,
         };
         let using = if claim.has_password { "YES" } else { "NO" };
         return Err((SqlError::access_denied(claim.user, host, using), reason));

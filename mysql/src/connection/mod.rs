@@ -27,7 +27,7 @@ use cohort_engine::{
 use cohort_scheduler::{Class, Tickets};
 use cohort_sql::{Done, Output, SqlError};
 pub use dump::Coaches;
-pub use judge::{Claim, Way, is_right, judge};
+pub use judge::{Claim, NOT_AS_REQUIRED, Way, is_right, judge};
 use late::Late;
 use login::{Login, Progress};
 use rustc_hash::FxHashMap;

@@ -5,9 +5,9 @@ use crate::{connections::tcp_peer, database::Database};
 use cohort_coordinator::{PageReply, PageRequest};
 use cohort_mysql::{
     Backend, Handler, Peer,
-    connection::{Claim, Shared, Way, is_right, judge},
+    connection::{Claim, NOT_AS_REQUIRED, Shared, Way, is_right, judge},
 };
-use cohort_sql::{Session, SqlError, session::Identity};
+use cohort_sql::{Session, SqlError, session::Identity, users::Requirement};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -42,6 +42,12 @@ struct Login {
     seen: Instant,
 }
 
+impl Login {
+    fn goes_on(&self) -> bool {
+        self.seen.elapsed() < IDLE && !self.desk.is_over()
+    }
+}
+
 impl Door {
     /// Nobody yet, at this port.
     pub fn new(port: u16) -> Door {
@@ -64,13 +70,28 @@ impl Door {
 
     fn look(&self, request: &PageRequest, is_seen: bool) -> Option<Arc<Desk>> {
         let mut logins = self.logins.lock();
-        logins.retain(|_, login| login.seen.elapsed() < IDLE && !login.desk.is_over());
+        logins.retain(|_, login| login.goes_on());
         let secret = request.cookies.get(&self.cookie)?;
         let login = logins.get_mut(secret)?;
         if is_seen {
             login.seen = Instant::now();
         }
         Some(Arc::clone(&login.desk))
+    }
+
+    /// Whether a request is of somebody who is logged in.
+    pub fn knows(&self, request: &PageRequest) -> bool {
+        let logins = self.logins.lock();
+        let login = request
+            .cookies
+            .get(&self.cookie)
+            .and_then(|secret| logins.get(secret));
+        login.is_some_and(Login::goes_on)
+    }
+
+    /// Sessions that KILL has ended, and logins that have been silent for too long, go.
+    pub fn sweep(&self) {
+        self.logins.lock().retain(|_, login| login.goes_on());
     }
 
     /// Whoever sends this is logged in no more.
@@ -156,10 +177,28 @@ fn check(
         }
         Err((error, reason)) => {
             backend.note_arrival(user, peer, Some((&error, reason)));
-            page::login(request, Some(&error.message))
+            // The password is right: who has it may know what else is wanted.
+            let required = account.filter(|_| reason == NOT_AS_REQUIRED);
+            let told = required.and_then(|account| beyond(&account.requirement));
+            page::login(request, Some(told.unwrap_or(&error.message)))
         }
     };
     PageReply::Later(wait, Box::new(move || reply))
+}
+
+/// What an account requires that its way to the console has not.
+fn beyond(requirement: &Requirement) -> Option<&'static str> {
+    match requirement {
+        Requirement::None => None,
+        Requirement::Ssl => Some(
+            "The account requires an encrypted connection (REQUIRE SSL), and this console has no \
+             certificate: the server needs --console-ssl-cert and --console-ssl-key.",
+        ),
+        Requirement::X509 | Requirement::Specified(_) => Some(
+            "The account requires a certificate of the client (REQUIRE X509, ISSUER, SUBJECT or CIPHER), \
+             at which the console does not look: it can be used at the SQL port only.",
+        ),
+    }
 }
 
 /// Begins the session of who may come in.

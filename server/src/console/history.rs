@@ -93,8 +93,11 @@ impl Sample {
 pub struct History(Mutex<VecDeque<Sample>>);
 
 impl History {
-    /// Takes samples, until the server or who reads them is gone.
-    pub fn start(instance: &Arc<Instance>) -> io::Result<Arc<History>> {
+    /// Takes samples, until the server or who reads them is gone; `besides` is what is to be done as often.
+    pub fn start(
+        instance: &Arc<Instance>,
+        besides: impl Fn() + Send + 'static,
+    ) -> io::Result<Arc<History>> {
         let history = Arc::new(History::default());
         let kept: Weak<History> = Arc::downgrade(&history);
         let instance = Arc::downgrade(instance);
@@ -105,6 +108,7 @@ impl History {
                 };
                 history.keep(Sample::now(&instance));
                 drop((instance, history));
+                besides();
                 thread::sleep(EVERY);
             }
         };

@@ -53,7 +53,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// All that the pages are made of.
 struct Console {
     shared: Arc<Shared<Database>>,
-    door: Door,
+    door: Arc<Door>,
     history: Arc<History>,
     operator: Option<Operator>,
 }
@@ -113,16 +113,25 @@ pub fn start(
         names: names.map(str::to_owned).collect(),
     };
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let history = History::start(&shared.backend.instance)
-        .map_err(|error| format!("the console: {error}"))?;
+    let door = Arc::new(Door::new(local.port()));
+    let sweeps = Arc::downgrade(&door);
+    let history = History::start(&shared.backend.instance, move || {
+        if let Some(door) = sweeps.upgrade() {
+            door.sweep();
+        }
+    });
+    let history = history.map_err(|error| format!("the console: {error}"))?;
+    let known = Arc::clone(&door);
     let console = Arc::new(Console {
         shared: Arc::clone(shared),
-        door: Door::new(local.port()),
+        door,
         history,
         operator: coordinator.map(Running::operator),
     });
     let pages = move |request: PageRequest| answer(&console, request);
-    let running = PagePort::start((listener, tls), hosts, pool::STACK, Arc::new(pages))?;
+    let knows = move |request: &PageRequest| known.knows(request);
+    let pages = (Arc::new(pages) as _, Arc::new(knows) as _);
+    let running = PagePort::start((listener, tls), hosts, pool::STACK, pages)?;
     notice!(Notice::ConsoleReady, "console: {scheme}://{local}/");
     Ok(Some(running))
 }

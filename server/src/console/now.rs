@@ -5,6 +5,7 @@ use super::{
     history::{SAMPLES, Sample},
     page::{self, Page, View},
 };
+use cohort_engine::log::LogError;
 use maud::{Markup, html};
 
 /// Rates are averages over so many samples.
@@ -31,8 +32,8 @@ pub fn page(view: &View<'_>) -> Page {
                 rate(&samples, "statements", "Questions"),
             ], SAMPLES, page::per_second))
             (chart::lines("Commits in a group", &[per_group(&samples)], SAMPLES, |n| format!("{n:.1}")))
-            (fsyncs(&samples))
             @if sees_all {
+                (fsyncs(&samples))
                 (chart::lines("Slots and their queue", &[
                     level(&samples, "taken", |s| s.pool.map_or(0, |(_, taken, _)| taken), plain),
                     level(&samples, "waiting", |s| s.pool.map_or(0, |(.., waiting)| waiting), plain),
@@ -48,9 +49,11 @@ pub fn page(view: &View<'_>) -> Page {
                 level(&samples, "recent changes", |s| s.get("Cohort_delta_bytes"), page::bytes),
                 level(&samples, "being merged", |s| s.get("Cohort_delta_sealed_bytes"), page::bytes),
             ], SAMPLES, |n| page::bytes(n as u64)))
-            (chart::lines("Memory of the process", &[
-                level(&samples, "resident", |s| s.memory.unwrap_or(0), page::bytes),
-            ], SAMPLES, |n| page::bytes(n as u64)))
+            @if sees_all {
+                (chart::lines("Memory of the process", &[
+                    level(&samples, "resident", |s| s.memory.unwrap_or(0), page::bytes),
+                ], SAMPLES, |n| page::bytes(n as u64)))
+            }
             (chart::lines("Log", &[
                 Line { name: "bytes a second", points: rates(&samples, "Cohort_log_bytes"),
                     now: page::bytes(rates(&samples, "Cohort_log_bytes").last().copied().unwrap_or(0.0) as u64) },
@@ -166,9 +169,33 @@ fn checkpoint(last: &Sample) -> Markup {
     }
 }
 
+/// That nothing can be committed. Where and why is for those who see all sessions: it names files.
+fn log_trouble(view: &View<'_>, sees_all: bool) -> Option<Markup> {
+    let trouble = view
+        .console
+        .shared
+        .backend
+        .instance
+        .engine
+        .log()
+        .stopped()?;
+    Some(html! {
+        strong {
+            @match trouble {
+                LogError::Full(_) => "The disk is full: commits wait, and further ones are refused, until \
+                                      there is room.",
+                LogError::Failed(_) | LogError::Executed(_) => "The log has failed: nothing can be \
+                    committed until the server is started again; it reads what it has.",
+            }
+        }
+        @if sees_all { " " (trouble) }
+    })
+}
+
 /// What there is to do, in a sentence: the first thing an operator wants to know.
 fn verdict(view: &View<'_>, last: &Sample, sees_all: bool) -> Markup {
     let mut said = Vec::new();
+    said.extend(log_trouble(view, sees_all));
     let waiting = last.get("Innodb_row_lock_current_waits");
     if waiting > 0 {
         said.push(html! {

@@ -1,7 +1,7 @@
 //! `cohort lab all`: every experiment, one after another, in one report.
 
 use super::{
-    dtm, fsync, group_commit, interrupt,
+    clocks, dtm, fsync, group_commit, interrupt,
     report::{Keeper, Output},
     search,
     target::{OWN, Target},
@@ -67,6 +67,8 @@ struct Sizes {
     texts: u32,
     /// Options of workloads.
     workloads: &'static [&'static str],
+    /// Rounds of `clocks`: what it looks for is small.
+    turns: usize,
 }
 
 /// Measures, prints tables, and writes the files.
@@ -96,6 +98,7 @@ fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
             "thread-pool" => parsed(line).and_then(|o| thread_pool::measure_all(&o, keeper)),
             "search" => parsed(line).and_then(|o| search::measure_all(&o, keeper)),
             "workloads" => parsed(line).and_then(|o| workloads::measure_all(&o, keeper)),
+            "clocks" => parsed(line).and_then(|o| clocks::measure_all(&o, keeper)),
             _ => parsed(line).and_then(|o| group_commit::measure_all(&o, keeper)),
         };
         interrupt::check()?;
@@ -130,6 +133,7 @@ impl Options {
             columns: "none,0-sql,2-sql,2-sql-barrier,2-sql-limit,none-10,10-sql,10-sql-barrier",
             texts: 2_500_000,
             workloads: &[],
+            turns: 15,
         };
         let mut sizes = match self.quick {
             false => full,
@@ -148,11 +152,13 @@ impl Options {
                     "--rest=0",
                     "--recovery=0",
                 ],
+                turns: 3,
                 seconds: 0.0,
                 rounds: 3,
             },
         };
         sizes.rounds = self.rounds.unwrap_or(sizes.rounds);
+        sizes.turns = self.rounds.unwrap_or(sizes.turns);
         sizes.rows = self.rows.unwrap_or(sizes.rows);
         if self.quick {
             let measurements = QUICK_MEASUREMENTS * targets * sizes.rounds;
@@ -179,6 +185,7 @@ impl Sizes {
             format!("--warmup={}", self.seconds / 2.0),
         ];
         let table = format!("--rows={}", self.rows);
+        let table_of_own = table.clone();
         let search = vec![
             rounds.clone(),
             format!("--rows={}", self.texts),
@@ -209,6 +216,15 @@ impl Sizes {
         lines.push(("workloads", [&all[..], &timed, &workloads].concat()));
         lines.push(("thread-pool", [&all[..], &timed, &thread_pool].concat()));
         lines.push(("group-commit", [&all[..], &counted].concat()));
+        // That is about this program's own server, whatever it is called.
+        if targets.contains(&Target::Own) {
+            let mut clocks = vec![table_of_own, format!("--rounds={}", self.turns)];
+            if options.quick || options.seconds.is_some() {
+                clocks.push(format!("--seconds={}", self.seconds / 2.0));
+                clocks.push(format!("--warmup={}", self.seconds / 2.0));
+            }
+            lines.push(("clocks", clocks));
+        }
         lines
     }
 }
@@ -232,7 +248,7 @@ mod tests {
                 .map(|target| target.parse().unwrap())
                 .collect();
             let lines = options.sizes(targets.len()).lines(&options, &targets);
-            assert_eq!(lines.len(), if targets == [Target::Limit] { 5 } else { 7 });
+            assert_eq!(lines.len(), if targets == [Target::Limit] { 5 } else { 8 });
             for (name, line) in &lines {
                 let parsed = match *name {
                     "tx-modes" => parsed::<tx_modes::Options>(line).map(drop),
@@ -241,6 +257,7 @@ mod tests {
                     "thread-pool" => parsed::<thread_pool::Options>(line).map(drop),
                     "search" => parsed::<search::Options>(line).map(drop),
                     "workloads" => parsed::<workloads::Options>(line).map(drop),
+                    "clocks" => parsed::<clocks::Options>(line).map(drop),
                     _ => parsed::<group_commit::Options>(line).map(drop),
                 };
                 assert_eq!(parsed, Ok(()), "{name} {line:?}");

@@ -2,13 +2,14 @@
 //! server that speaks MySQL's protocol.
 //!
 //! An experiment is a module with its options, what it measures and its report ([`tx_modes`],
-//! [`fsync`], [`dtm`], [`workloads`], [`thread_pool`], [`group_commit`], [`search`], [`connections`]). They share how servers are named and reached
+//! [`fsync`], [`dtm`], [`workloads`], [`thread_pool`], [`group_commit`], [`search`], [`clocks`], [`connections`]). They share how servers are named and reached
 //! ([`target`], [`server`], [`own`]), the least that a server does ([`null_server`]), a disk
 //! that is slower ([`slow_disk`]), a connection
 //! for what is done between measurements ([`control`]), sysbench's table and statements ([`table`],
 //! [`workload`]), what is seen of commits ([`commits`]), the load [`generator`], and the form of what they find ([`report`]).
 
 mod all;
+mod clocks;
 mod commits;
 mod connections;
 mod control;
@@ -63,6 +64,9 @@ pub enum Experiment {
     /// Searching texts: words that are in millions of rows
     #[command(after_help = search::EXAMPLES, after_long_help = search::EXAMPLES)]
     Search(Box<search::Options>),
+    /// What performance_schema costs: the own server with it and without it
+    #[command(after_help = clocks::EXAMPLES, after_long_help = clocks::EXAMPLES)]
+    Clocks(Box<clocks::Options>),
     /// Memory of silent and of talking connections, and how long a login takes beside a full load
     Connections(Box<connections::Options>),
     /// What a coordinator of global transactions costs: DTM's published benchmark, made again
@@ -94,6 +98,7 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::Workloads(options) => watched(|| workloads::run(options)),
         Experiment::ThreadPool(options) => watched(|| thread_pool::run(options)),
         Experiment::Search(options) => watched(|| search::run(options)),
+        Experiment::Clocks(options) => watched(|| clocks::run(options)),
         Experiment::Connections(options) => watched(|| connections::run(options)),
         Experiment::Dtm(options) => watched(|| dtm::run(options)),
         Experiment::Limit(options) => dtm::limit::run(options),

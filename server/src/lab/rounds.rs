@@ -18,6 +18,16 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// So many, so many seconds each, after so many that do not count.
+    #[must_use]
+    pub fn new(rounds: usize, seconds: f64, warmup: f64) -> Rounds {
+        Rounds {
+            rounds,
+            seconds,
+            warmup,
+        }
+    }
+
     /// Whether the times can be kept.
     #[must_use]
     pub fn are_possible(&self) -> bool {

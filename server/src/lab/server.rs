@@ -113,7 +113,7 @@ impl Server {
         directory: Option<&Path>,
         limit: Limit<'_>,
     ) -> Result<Server, String> {
-        let (name, mut endpoint, pid, own) = match target {
+        let (name, endpoint, pid, own) = match target {
             Target::Own => {
                 let own = Own::start(connections + SPARE, directory)?;
                 (
@@ -134,6 +134,28 @@ impl Server {
                 pid,
             } => (name.clone(), endpoint.clone(), *pid, None),
         };
+        Server::begin(name, endpoint, (pid, own), connections)
+    }
+
+    /// This program's own server, started with such options, under a name of its own.
+    pub fn start_own(name: &str, flags: &[String], connections: usize) -> Result<Server, String> {
+        let own = Own::start_with(connections + SPARE, None, flags)?;
+        let (endpoint, pid) = (own.endpoint.clone(), own.pid());
+        Server::begin(
+            name.to_owned(),
+            endpoint,
+            (Some(pid), Some(own)),
+            connections,
+        )
+    }
+
+    /// One that is there.
+    fn begin(
+        name: String,
+        mut endpoint: Endpoint,
+        (pid, own): (Option<u32>, Option<Own>),
+        connections: usize,
+    ) -> Result<Server, String> {
         // The database may not be there yet.
         let mut account = endpoint.account.clone();
         let database = std::mem::take(&mut account.database);

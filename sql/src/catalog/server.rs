@@ -504,6 +504,9 @@ fn log_histogram(session: &State) -> [u64; FSYNC_BUCKETS] {
 }
 
 pub(super) fn fsync_histogram(session: &State) -> Rows {
+    if !session.rights.has_any(needed::PROCESS) {
+        return Rows::new();
+    }
     let buckets = log_histogram(session).into_iter().zip(0_u64..);
     let row = |(fsyncs, bucket): (u64, u64)| {
         let is_last = bucket + 1 == FSYNC_BUCKETS as u64;

@@ -40,6 +40,8 @@ const ADMIN: [&str; 7] = [
 #[derive(Default)]
 pub(super) struct Measured {
     running: Running,
+    /// Somebody wants to know how long the statement takes: performance_schema, or the slow log.
+    is_timed: bool,
     /// The text that is to be kept in the place of what the client sent: EXECUTE's.
     text: Option<Arc<str>>,
     /// The kind of the statement that runs, once it has a plan.
@@ -58,6 +60,15 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// When the statement that runs began, in microseconds since 1970; 0 if none runs.
+    pub(super) fn begun_us(&self) -> u64 {
+        self.running.begun_us
+    }
+    /// None runs any more.
+    pub(super) fn over(&mut self) {
+        self.running.begun_us = 0;
+    }
+
     /// What was committed by the statement that has ended at this moment, if anything was. `placed`: it
     /// is not durable yet.
     fn commit(
@@ -102,7 +113,8 @@ impl Measured {
     pub(super) fn settled(&mut self, times: CommitTimes) {
         match &mut self.note {
             Some(note) => note.commit_known(Some(times), 0),
-            None => self.settled = Some(times),
+            // Of a statement that nobody measures it would be the next one's.
+            None => self.settled = self.is_timed.then_some(times),
         }
     }
 }
@@ -119,9 +131,18 @@ impl Session {
         measured.kind = None;
         measured.command = None;
         measured.text = None;
+        let instance = &state.instance;
+        measured.is_timed = instance.measures() || instance.query_logs.is_on(LogKind::Slow);
+        if !measured.is_timed {
+            measured.running = Running {
+                begun_us,
+                ..Running::default()
+            };
+            return;
+        }
         measured.running = Running {
             begun_us,
-            clock_ns: state.instance.env().monotonic_nanos(),
+            clock_ns: instance.env().monotonic_nanos(),
             locks_ns: state.owner.locks_ns(),
             tables_ns: state.owner.tables_ns(),
             counts: Counts::of(state.counters()),
@@ -160,7 +181,7 @@ impl Session {
     /// The statement runs this plan, which knows of which kind it is.
     pub(super) fn measure_plan(&mut self, plan: &Plan, text: &Arc<str>) {
         let state = &self.state;
-        if state.internal {
+        if state.internal || !state.instance.measures() {
             return;
         }
         let digest = plan.digest.get_or_init(|| {
@@ -196,18 +217,25 @@ impl Session {
         if !state.io.is_empty() {
             state.entry.recent.lock().note_tables(&state.io);
         }
-        let Some(text) = text.filter(|_| !state.internal) else {
+        let measured = &mut self.measured;
+        let is_wanted = measured.is_timed || state.instance.audit.is_on();
+        let Some(text) = text.filter(|_| is_wanted && !state.internal) else {
             return;
         };
-        let measured = &mut self.measured;
+        let measures = state.instance.measures();
         let kind = match measured.kind.take() {
-            Some(kind) => kind,
-            None => kind_of(&mut measured.texts, &self.state, &text),
+            None if measures => Some(kind_of(&mut measured.texts, &self.state, &text)),
+            kind => kind,
         };
         let running = measured.running;
-        let clock = state.instance.env().monotonic_nanos();
+        let clock = match measured.is_timed {
+            true => state.instance.env().monotonic_nanos(),
+            false => 0,
+        };
         let placed = self.placed.as_ref().map(Placed::times);
-        let commit = measured.commit(state, (&kind, &text), clock, placed);
+        let commit = kind
+            .as_ref()
+            .and_then(|kind| measured.commit(state, (kind, &text), clock, placed));
         let command = match (measured.command, error) {
             (Some(command), _) => command,
             (None, Some(error)) if error.code != SqlError::SYNTAX => first_word(&text),
@@ -215,7 +243,8 @@ impl Session {
         };
         let logs = &state.instance.query_logs;
         let settings = state.settings();
-        let slow = logs.is_on(LogKind::Slow).then(|| Slow {
+        // A log that this statement has turned on does not know when it began.
+        let slow = (measured.is_timed && logs.is_on(LogKind::Slow)).then(|| Slow {
             who: Arc::clone(&state.logged),
             least_ns: settings.slow_ns,
             examined_min: settings.slow_examined_min,

@@ -183,6 +183,7 @@ impl Session {
         );
         let entry = Arc::new(entry);
         instance.sessions.open(Arc::clone(&entry));
+        let measures = instance.measures();
         let mut state = State {
             variables: instance.globals.session(),
             instance,
@@ -209,7 +210,7 @@ impl Session {
             row_count: 0,
             found_rows: 0,
             rows_sent: 0,
-            io: TableIo::default(),
+            io: TableIo::new(measures),
             logged: Arc::default(),
             now_micros: i64::try_from(now).unwrap_or(i64::MAX),
             timestamp: None,
@@ -351,8 +352,10 @@ impl Session {
         }
         if let Err(error) = &result {
             state.warnings.push(Level::Error, error.clone());
-            let errors = &state.instance.sessions.errors;
-            errors.note(error, state.instance.env().wall_micros());
+            if state.instance.measures() {
+                let errors = &state.instance.sessions.errors;
+                errors.note(error, state.instance.env().wall_micros());
+            }
             state.row_count = -1;
             self.trail.spoil();
         }
@@ -364,6 +367,7 @@ impl Session {
         let text = activity.statement.take();
         drop(activity);
         self.measure_end(text, result.as_ref().err());
+        self.measured.over();
         result
     }
 

@@ -123,7 +123,11 @@ impl Session {
             lock_wait_ms: self.state.settings().row_lock_wait_ms,
             table_lock_wait_ms: self.state.settings().table_lock_wait_ms,
         };
-        self.state.instance.engine.begin(&self.state.owner, options)
+        let (engine, owner) = (&self.state.instance.engine, &self.state.owner);
+        match self.measured.begun_us() {
+            0 => engine.begin(owner, options),
+            now_us => engine.begin_at(owner, options, now_us),
+        }
     }
 
     /// What a statement on tables runs in: the open transaction, one that it opens because

@@ -71,6 +71,8 @@ pub struct Instance {
     read_only: AtomicU8,
     /// What clients do with transactions that they had better not.
     pub advice: Advice,
+    /// performance_schema.
+    measures: bool,
     /// The kinds of statements that were met.
     pub digests: Digests,
     /// The slow log and the general log.
@@ -120,6 +122,7 @@ impl Instance {
         let query_logs = Arc::new(QueryLogs::new(engine.env().clone(), engine.dir()));
         let instance = Arc::new(Instance {
             audit: Audit::new(Arc::clone(&query_logs)),
+            measures: engine.measures(),
             query_logs,
             engine,
             advice: Advice::default(),
@@ -181,6 +184,12 @@ impl Instance {
                 let subject = Subject::new(&who, statement, Mode::default());
                 instance.advice.blocking(subject, waited);
             });
+    }
+    /// Whether performance_schema is on: what statements and commits take is measured and kept.
+    #[must_use]
+    #[inline]
+    pub fn measures(&self) -> bool {
+        self.measures
     }
     /// The door to time and files.
     #[must_use]
@@ -640,5 +649,8 @@ fn describe(globals: &Globals, engine: &Engine) {
         if let Ok(variable) = variables::find(name) {
             globals.set(variable.id, Value::Bytes(value.into()));
         }
+    }
+    if let Ok(variable) = variables::find("performance_schema") {
+        globals.set(variable.id, Value::Int(engine.measures().into()));
     }
 }

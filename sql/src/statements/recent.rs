@@ -292,7 +292,8 @@ impl Recent {
 /// takes it along, since that wait is a part of what the statement took.
 pub struct Note {
     pub(crate) ended: Ended,
-    pub(crate) kind: Arc<Kind>,
+    /// None: performance_schema is off, and only logs want to know.
+    pub(crate) kind: Option<Arc<Kind>>,
     pub(crate) recent: Arc<Mutex<Recent>>,
     pub(crate) logs: Arc<QueryLogs>,
     /// Who ran it, if it may have to be written to the slow log.
@@ -348,10 +349,13 @@ impl Note {
                 self.recent.lock().slow += 1;
             }
         }
+        let Some(kind) = self.kind else {
+            return;
+        };
         let mut recent = self.recent.lock();
         if let Some(commit) = self.commit {
-            recent.note_commit(commit, &self.kind, &self.ended.text);
+            recent.note_commit(commit, &kind, &self.ended.text);
         }
-        recent.note(&self.kind, self.ended);
+        recent.note(&kind, self.ended);
     }
 }

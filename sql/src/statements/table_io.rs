@@ -35,13 +35,26 @@ impl RowCounts {
 }
 
 /// What a statement does to the rows of tables. It is few tables: a list is quicker than a map.
-#[derive(Default)]
-pub struct TableIo(Mutex<Vec<(Used, RowCounts)>>);
+pub struct TableIo {
+    counts: Mutex<Vec<(Used, RowCounts)>>,
+    is_wanted: bool,
+}
 
 impl TableIo {
+    /// Nothing yet, and nothing later if it is not wanted (performance_schema is off).
+    #[must_use]
+    pub fn new(is_wanted: bool) -> TableIo {
+        TableIo {
+            counts: Mutex::default(),
+            is_wanted,
+        }
+    }
     /// Counts what is done.
     pub fn count(&self, used: Used, count: impl FnOnce(&mut RowCounts)) {
-        let mut all = self.0.lock();
+        if !self.is_wanted {
+            return;
+        }
+        let mut all = self.counts.lock();
         match all.iter_mut().find(|(known, _)| *known == used) {
             Some((_, counts)) => count(counts),
             None => {
@@ -53,14 +66,14 @@ impl TableIo {
     }
     /// Hands all on.
     pub fn take(&self, sums: &mut FxHashMap<Used, RowCounts>) {
-        for (used, counts) in self.0.lock().drain(..) {
+        for (used, counts) in self.counts.lock().drain(..) {
             sums.entry(used).or_default().add(&counts);
         }
     }
     /// Whether there is anything to hand on.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        self.counts.lock().is_empty()
     }
 }
 
@@ -70,7 +83,7 @@ mod tests {
 
     #[test]
     fn counts_are_kept_by_table_and_index() {
-        let (io, mut sums) = (TableIo::default(), FxHashMap::default());
+        let (io, mut sums) = (TableIo::new(true), FxHashMap::default());
         for _ in 0..2 {
             io.count((7, None), |counts| counts.inserted += 1);
             io.count((7, Some(1)), |counts| counts.fetched += 3);
@@ -79,5 +92,8 @@ mod tests {
         }
         assert_eq!(sums[&(7, None)].inserted, 2);
         assert_eq!(sums[&(7, Some(1))].fetched, 6);
+        let io = TableIo::new(false);
+        io.count((7, None), |counts| counts.inserted += 1);
+        assert!(io.is_empty());
     }
 }

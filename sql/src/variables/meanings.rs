@@ -532,7 +532,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "performance_schema",
-        "the schema performance_schema is there",
+        "what statements and commits take is measured, for the tables of performance_schema",
     ),
     ("pid_file", "MySQL: file with the process's number"),
     ("port", "TCP port"),

@@ -278,6 +278,7 @@ fn commits_wait_while_the_disk_is_full_and_further_ones_are_refused() {
         assert_eq!(log.visible(), before);
         let waited = log.wait_visible(log.exclusive(|last| last));
         assert!(matches!(waited, Err(LogError::Full(_))), "{waited:?}");
+        assert!(matches!(log.stopped(), Some(LogError::Full(_))));
         disk.set_capacity(usize::MAX);
         let last = waiting.join().unwrap();
         assert!(before > 5 && last > before, "{before} {last}");
@@ -285,6 +286,7 @@ fn commits_wait_while_the_disk_is_full_and_further_ones_are_refused() {
             .recv_timeout(std::time::Duration::from_secs(20))
             .unwrap();
         assert!(notice.contains("commits go on"), "{notice}");
+        assert_eq!(log.stopped(), None);
     });
     let last = log.visible();
     drop(log);

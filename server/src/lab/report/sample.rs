@@ -104,6 +104,18 @@ impl Sample {
         self.ratios(percent, "")
     }
 
+    /// The same with a digit more: of a cost that is small in any case, whose range is told as it is.
+    #[must_use]
+    pub fn small_percent(&self) -> String {
+        self.ratios(|ratio| format!("{:+.1}%", 100.0 * (ratio - 1.0)), "")
+    }
+
+    /// All rounds together.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
     fn ratios(&self, text: impl Fn(f64) -> String, unit: &str) -> String {
         let middle = text(self.median());
         let range = || {
@@ -209,6 +221,8 @@ mod tests {
         assert_eq!(ratios.verdict(), Verdict::Differs);
         assert_eq!(ratios.times(), "2.00 times (1.80 to 2.20 in 3 rounds)");
         assert_eq!(ratios.percent(), "+100% (+80% to +120% in 3 rounds)");
+        let small = Sample::of([1.011, 1.012, 1.014]);
+        assert_eq!(small.small_percent(), "+1.2% (+1.1% to +1.4% in 3 rounds)");
         let noise = Sample::of([1.1, 0.9]);
         assert_eq!(noise.verdict(), Verdict::Noise);
         assert_eq!(Sample::of([1.001, 1.03]).verdict(), Verdict::Differs);
