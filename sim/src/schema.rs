@@ -7,7 +7,7 @@ use crate::{
     world::World,
 };
 use cohort_engine::{
-    txn::{DdlStatement, Dictionary, Engine, Numbers, Related, SchemaChange, TxnError},
+    txn::{DdlStatement, Dictionary, Engine, Numbers, Others, Related, SchemaChange, TxnError},
     types::{Collation, Table, TableId, schema::Database},
 };
 use std::{
@@ -238,7 +238,11 @@ impl World {
                 .push(table.shape.more_index(&self.engine, "more")),
         }
         let after = new.clone();
-        let ddl = SchemaChange::AlterInPlace { old, new };
+        let ddl = SchemaChange::AlterInPlace {
+            old,
+            new,
+            others: Others::default(),
+        };
         let what = if more.is_some() {
             "drop index"
         } else {
@@ -268,7 +272,7 @@ impl World {
         let ddl = SchemaChange::Rebuild {
             old,
             new,
-            convert: Box::new(|before, after| {
+            convert: Box::new(|_, before, after| {
                 after.extend_from_slice(before);
                 Ok(())
             }),
@@ -277,6 +281,7 @@ impl World {
                 restart: false,
             },
             now_micros: 0,
+            others: Others::default(),
         };
         self.perform(
             "rebuild table",

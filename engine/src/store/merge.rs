@@ -34,6 +34,24 @@ pub fn merge(
     Ok(())
 }
 
+/// Puts the keys that a sealed delta has of some trees into other trees, from `(one, into the
+/// other)`: for those who build from the Base's rows and follow their changes.
+pub fn note(
+    delta: &Delta,
+    write: &BaseWrite,
+    noted: &[(TreeId, TreeId)],
+) -> Result<(), StoreError> {
+    for (from, into) in noted {
+        let mut tree = write.tree(*into)?;
+        for item in delta.newest() {
+            if item.key().tree() == *from {
+                tree.put(item.key().key(), &[])?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Merges the keys of one tree. Once one of them is above the tree's last, so are all that follow,
 /// as new rows are with keys that grow: they need no search for their places, and nothing is there
 /// to be removed.

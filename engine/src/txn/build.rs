@@ -1,40 +1,46 @@
 //! Building trees in bulk, straight into the Base: CREATE INDEX and table rebuilds.
 //!
-//! The caller holds the table's exclusive metadata lock, so its rows do not change. A checkpoint
-//! brings all of them into the Base; from there they are read in order, turned into entries,
+//! The rows come from one snapshot of the Base. They are read in order, turned into entries,
 //! sorted in chunks of bounded memory, and written chunk by chunk, each in a durable commit of
 //! the Base, so that checkpoints get their turn between two of them. A chunk above everything in
 //! the tree, as the first one is, is appended, leaf by leaf; others are put entry by entry. The
 //! new trees belong to nobody until the DDL is in the log; if it never gets there they are
-//! dropped, at once or when the engine is opened next. Rejected: an external merge sort, which
-//! would write everything once more; a B-tree takes a few sorted chunks well.
+//! dropped, at once or when the engine is opened next. What writers change meanwhile is caught up
+//! by `building`. Rejected: an external merge sort, which would write everything once more; a
+//! B-tree takes a few sorted chunks well.
 
 use super::{
     TxnError,
-    descriptor::Descriptor,
     dictionary::table_trees,
-    engine::Inner,
-    entry::{Entry, hidden_key, malformed, primary_key, successor},
-    meta,
+    entry::{Entry, hidden_key, hidden_number, malformed, primary_key},
 };
 use crate::{
     store::{
         WordChanges,
         base::{BaseItem, BaseRange, BaseSnapshot, BaseWrite},
     },
-    types::{FullText, Index, Table, TreeId, fulltext::WordsBuilder, key, row},
+    types::{FullText, Index, Table, TreeId, fulltext::WordsBuilder, row},
 };
-use std::sync::atomic::Ordering;
 
 /// Memory for one tree's sorted chunk, in bytes; tests have several chunks.
-const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
+pub(super) const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
 
 /// Converts an old row image to a new one, or says why it cannot, as an opaque error for the
 /// caller of `change_schema` to carry through `TxnError::Conversion`.
-pub type RowConversion<'a> = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), String> + Send + 'a;
+pub type RowConversion<'a> =
+    dyn FnMut(Copying, &[u8], &mut Vec<u8>) -> Result<(), String> + Send + 'a;
+
+/// Which row is converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// One that is copied: it counts, and what is lost of it is told.
+    New,
+    /// One that was copied before, as it was or as it is now.
+    Again,
+}
 
 /// How often KILL is looked for, in rows.
-const KILL_CHECK: u64 = 1024;
+pub(super) const KILL_CHECK: u64 = if cfg!(test) { 16 } else { 1024 };
 
 /// The Base that is built into.
 pub(super) trait Site {
@@ -45,37 +51,6 @@ pub(super) trait Site {
     ) -> Result<(), TxnError>;
     /// Asked now and then: an error ends the building.
     fn check(&self) -> Result<(), TxnError>;
-}
-
-/// That of an open engine, and who builds.
-struct Live<'a> {
-    inner: &'a Inner,
-    descriptor: &'a Descriptor,
-}
-
-impl Site for Live<'_> {
-    fn change(
-        &self,
-        change: &mut dyn FnMut(&BaseWrite<'_>) -> Result<(), TxnError>,
-    ) -> Result<(), TxnError> {
-        let _one_at_a_time = self.inner.checkpointer.exclusive.lock();
-        self.inner.mend_base()?;
-        let write = self.inner.base.write()?;
-        // Each commit has a number of its own: with an older one the Base lacks something.
-        let number = self.inner.builds.load(Ordering::Relaxed) + 1;
-        meta::write_builds(&write, number)?;
-        change(&write)?;
-        write.commit()?;
-        self.inner.builds.store(number, Ordering::Relaxed);
-        Ok(())
-    }
-    fn check(&self) -> Result<(), TxnError> {
-        self.descriptor.waiting.offer(true);
-        match self.descriptor.is_killed() {
-            true => Err(TxnError::Killed),
-            false => Ok(()),
-        }
-    }
 }
 
 /// A tree being built.
@@ -211,33 +186,24 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-/// Builds the indexes of `new` that `old` does not have, from its rows. Returns the build's number,
-/// if there was anything to build.
-pub(super) fn new_indexes(
-    inner: &Inner,
-    old: &Table,
-    new: &Table,
-    descriptor: &Descriptor,
-) -> Result<Option<u64>, TxnError> {
-    let fresh = fresh_indexes(old, new);
-    if fresh.is_empty() {
-        return Ok(None);
-    }
-    let trees = fresh.trees();
-    let site = Live { inner, descriptor };
-    build(&site, old, &trees, |rows| fill_indexes(rows, new, &fresh))
-}
-
 /// Indexes to be built.
 pub(super) struct Fresh<'t> {
     indexes: Vec<&'t Index>,
     texts: Vec<&'t FullText>,
 }
 
-impl Fresh<'_> {
+impl<'t> Fresh<'t> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.indexes.is_empty() && self.texts.is_empty()
+    }
+    /// Those that are not FULLTEXT.
+    pub fn indexes(&self) -> &[&'t Index] {
+        &self.indexes
+    }
+    /// Those that are.
+    pub fn texts(&self) -> &[&'t FullText] {
+        &self.texts
     }
     /// Their trees.
     pub fn trees(&self) -> Vec<TreeId> {
@@ -347,29 +313,12 @@ impl TextBuilder<'_> {
     }
 }
 
-/// Converts all rows of `old` into the trees of `new`. Returns the next hidden row number, and the
-/// build's number, if there was anything to build.
-pub(super) fn rebuild(
-    inner: &Inner,
-    old: &Table,
-    new: &Table,
-    convert: &mut RowConversion<'_>,
-    descriptor: &Descriptor,
-) -> Result<(u64, Option<u64>), TxnError> {
-    let trees: Vec<TreeId> = table_trees(new).collect();
-    let mut next_row = 1;
-    let site = Live { inner, descriptor };
-    let number = build(&site, old, &trees, |rows| {
-        next_row = fill_table(rows, new, convert)?;
-        Ok(())
-    })?;
-    Ok((next_row, number))
-}
-
-/// Converts the rows into the trees of `new`. Returns the next hidden row number.
+/// Converts the rows into the trees of `new`. `numbered`: hidden row numbers stay as they are.
+/// Returns the next one.
 pub(super) fn fill_table(
     rows: &mut Rows<'_>,
     new: &Table,
+    numbered: bool,
     convert: &mut RowConversion<'_>,
 ) -> Result<u64, TxnError> {
     let mut next_row = 1;
@@ -382,8 +331,12 @@ pub(super) fn fill_table(
     let mut image = Vec::new();
     while let Some(row) = rows.next()? {
         image.clear();
-        convert(row.value(), &mut image).map_err(TxnError::Conversion)?;
+        convert(Copying::New, row.value(), &mut image).map_err(TxnError::Conversion)?;
         let key = primary_key(new, &image)?.unwrap_or_else(|| {
+            if numbered {
+                next_row = hidden_number(new, row.key()).saturating_add(1);
+                return row.key().to_vec();
+            }
             next_row += 1;
             hidden_key(next_row - 1)
         });
@@ -393,70 +346,6 @@ pub(super) fn fill_table(
     rows_builder.flush()?;
     builders.flush()?;
     Ok(next_row)
-}
-
-/// Looks for the parent of each row of `new`, which is built: `ForeignKey` for one without. `names`:
-/// the foreign keys that are looked at. Nobody changes the rows of any of these tables meanwhile.
-pub(super) fn check_references(
-    inner: &Inner,
-    (old, new): (&Table, &Table),
-    names: &[String],
-    descriptor: &Descriptor,
-) -> Result<(), TxnError> {
-    if names.is_empty() {
-        return Ok(());
-    }
-    let checked = find_orphan(inner, new, names, descriptor);
-    if checked.is_err() {
-        let known: Vec<TreeId> = table_trees(old).collect();
-        let built = table_trees(new).filter(|tree| !known.contains(tree));
-        inner.checkpointer.doom(0, built.collect());
-    }
-    checked
-}
-
-fn find_orphan(
-    inner: &Inner,
-    new: &Table,
-    names: &[String],
-    descriptor: &Descriptor,
-) -> Result<(), TxnError> {
-    inner.checkpoint_now()?;
-    let snapshot = inner.base.snapshot()?;
-    let dictionary = inner.dictionary.load_full();
-    let mut references = Vec::new();
-    for key in new
-        .foreign_keys
-        .iter()
-        .filter(|key| names.contains(&key.name))
-    {
-        let parent = if key.refers_to(&new.database, &new.name) {
-            new
-        } else {
-            let parent = dictionary.table(&key.parent_database, &key.parent);
-            parent.ok_or(TxnError::TableChanged)?
-        };
-        let index = key.parent_index(parent).ok_or(TxnError::TableChanged)?;
-        references.push((key, parent, index));
-    }
-    let site = Live { inner, descriptor };
-    let mut rows = Rows::of(new, &snapshot, &site)?;
-    while let Some(row) = rows.next()? {
-        for (key, parent, index) in &references {
-            let child = (new, key.columns.as_slice());
-            let found = key::encode_reference(child, row.value(), (parent, index));
-            let Some(low) = found.map_err(|_| malformed(new))? else {
-                continue;
-            };
-            let high = successor(&low);
-            let mut range = snapshot.range(index.tree, &low, high.as_deref())?;
-            if range.next(false)?.is_none() {
-                let name = key.name.clone();
-                return Err(TxnError::ForeignKey { name });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The rows of a table, in order, from the Base.
@@ -481,41 +370,13 @@ impl<'a> Rows<'a> {
             count: 0,
         })
     }
-    fn next(&mut self) -> Result<Option<&BaseItem>, TxnError> {
+    /// The next one.
+    pub fn next(&mut self) -> Result<Option<&BaseItem>, TxnError> {
         self.count += 1;
         if self.count.is_multiple_of(KILL_CHECK) {
             self.site.check()?;
         }
         self.item = self.range.next(false)?;
         Ok(self.item.as_ref())
-    }
-}
-
-/// Runs `fill` on the rows of `table`, and publishes what it built, or removes it. Returns the
-/// build's number, if there were rows.
-fn build<'a>(
-    site: &'a Live<'a>,
-    table: &Table,
-    trees: &[TreeId],
-    fill: impl FnOnce(&mut Rows<'a>) -> Result<(), TxnError>,
-) -> Result<Option<u64>, TxnError> {
-    let inner = site.inner;
-    inner.checkpoint_now()?;
-    let snapshot = inner.base.snapshot()?;
-    let mut rows = Rows::of(table, &snapshot, site)?;
-    let result = fill(&mut rows);
-    let any = rows.count > 1;
-    let _one_at_a_time = inner.checkpointer.exclusive.lock();
-    match result {
-        Ok(()) => {
-            // Of another build, perhaps, that has gone on meanwhile: then this one is in it, too.
-            let number = inner.builds.load(Ordering::Relaxed);
-            inner.publish_base(None).map(|()| any.then_some(number))
-        }
-        Err(error) => {
-            // With the next checkpoint: the disk may be full now.
-            inner.checkpointer.doom(0, trees.to_vec());
-            Err(error)
-        }
     }
 }

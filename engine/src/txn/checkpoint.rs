@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Seq,
-    store::{Delta, StoreError, View, merge},
+    store::{Delta, StoreError, View, merge, note},
 };
 use std::{
     collections::HashSet,
@@ -179,6 +179,7 @@ impl Inner {
         let wanted = |tree| wanted.contains(&tree);
         merge(&sealed.delta, &write, wanted, (&texts, &before), done)?;
         drop(before);
+        note(&sealed.delta, &write, &self.checkpointer.noted.lock())?;
         let version = sealed.dictionary.version();
         if retired.dictionary != Some(version) {
             meta::write_dictionary(&write, &sealed.dictionary)?;

@@ -38,6 +38,9 @@ pub(super) struct Checkpointer {
     asked: AtomicBool,
     /// Trees that a DDL dropped at a Seq; they leave the Base with that Seq.
     doomed: Mutex<Vec<(Seq, TreeId)>>,
+    /// Trees of rows that something is built from, and where checkpoints note which of their keys
+    /// change: see `build`. Changed by who holds `exclusive`.
+    pub noted: Mutex<Vec<(TreeId, TreeId)>>,
     /// GTIDs were added that only a checkpoint keeps.
     pub gtids_added: AtomicBool,
     pub checkpoints: AtomicU64,

@@ -8,6 +8,7 @@ use super::{
     TxnError,
     ddl::{Barred, DdlStatement, Related, SchemaChange},
     engine::Engine,
+    lock::table_lock::TableLock,
     owner::Owner,
     temporary::UnlistedState,
     transaction::Txn,
@@ -45,9 +46,11 @@ impl Engine {
         lock_wait_ms: u64,
     ) -> Result<Creation, TxnError> {
         let change = SchemaChange::CreateTable(table.clone());
+        let what = (&change, &related);
+        let mode = TableLock::Exclusive;
         let barred = self
             .inner
-            .bar(owner, (&change, &related), &statement, lock_wait_ms)?;
+            .bar(owner, what, mode, &statement, lock_wait_ms)?;
         Ok(Creation {
             unlisted: self.inner.unlisted.add(&table),
             table: Arc::new(table),

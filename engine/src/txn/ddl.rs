@@ -1,22 +1,27 @@
 //! Schema changes.
 //!
-//! Every one is: take the exclusive metadata locks, in the order of the tables' numbers; build
-//! what has to be built; turn the change into dictionary records; commit them together with the
-//! statement; publish the new dictionary once that is durable; let go of the locks. Whoever waits
-//! for a lock then finds the new definition, or none.
+//! Every one is: take the exclusive metadata locks, in the order of the tables' numbers; turn the
+//! change into dictionary records; commit them together with the statement; publish the new
+//! dictionary once that is durable; let go of the locks. Whoever waits for a lock then finds the
+//! new definition, or none.
+//!
+//! One that has to build something first takes, in the same order, locks that only keep others from
+//! changing the definitions, or from writing ([`Others`]), and builds beside them, see `building`.
 
 use super::{
     TxnError,
     auto_increment::Numbers,
     beside::{self, ROW_NUMBERS},
     build::{self, RowConversion},
+    building::{self, Building},
+    descriptor::Descriptor,
     dictionary::{self, Dictionary, Record, table_trees},
     engine::{Engine, Inner},
     lock::table_lock::TableLock,
     owner::Owner,
     table_locks::{Request, TableLocks},
     table_state::TableState,
-    writes::BUILD,
+    writes::{BUILD, NUMBERED},
 };
 use crate::{
     Seq,
@@ -27,6 +32,18 @@ use std::{
     collections::BTreeSet,
     sync::{Arc, atomic::Ordering},
 };
+
+/// What others may do with a table while something is built for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Others {
+    /// Nothing.
+    Wait,
+    /// Read it.
+    Read,
+    /// Write it as well.
+    #[default]
+    Write,
+}
 
 /// How a DDL statement is written to the binlog.
 pub struct DdlStatement {
@@ -104,6 +121,8 @@ pub enum SchemaChange<'a> {
         old: Arc<Table>,
         /// The table after, with the same `id` and `rows`.
         new: Table,
+        /// What others may do while indexes are built.
+        others: Others,
     },
     /// A change that rewrites every row: `convert` maps an old image to a new one.
     Rebuild {
@@ -118,6 +137,8 @@ pub enum SchemaChange<'a> {
         /// What the statement takes for now, in microseconds since 1970: whoever converts the rows
         /// again must know.
         now_micros: i64,
+        /// What others may do while the rows are rewritten.
+        others: Others,
     },
     /// CREATE, ALTER, DROP or RENAME of views: these go, and then these come.
     Views {
@@ -136,6 +157,8 @@ pub(super) struct Barred {
     held: TableLocks,
     /// The tables that it changes.
     tables: BTreeSet<TableId>,
+    /// What it has of them.
+    mode: TableLock,
 }
 
 /// What a change is in the dictionary.
@@ -147,7 +170,11 @@ pub(super) struct Records {
 
 /// What a change has built in the Base before it is logged.
 #[derive(Default)]
-struct Built {
+struct Built<'b> {
+    /// What goes again if it is not logged.
+    building: Option<Building<'b>>,
+    /// Hidden row numbers stayed as they were.
+    numbered: bool,
     /// The build's number, if there was one.
     build: Option<u64>,
     /// Of rows: what the statement took for now.
@@ -172,47 +199,32 @@ impl Engine {
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
         let inner = &self.inner;
-        let barred = inner.bar(owner, (&change, related), statement, lock_wait_ms)?;
+        let mode = first_lock(&change, related);
+        let barred = inner.bar(owner, (&change, related), mode, statement, lock_wait_ms)?;
         let descriptor = barred.held.descriptor();
         let mut change = change;
-        let mut built = Built::default();
-        let dictionary = inner.dictionary.load_full();
-        match &mut change {
-            SchemaChange::AlterInPlace { old, new } => {
-                let (before, _) = unchanged(&dictionary, old)?;
-                built.build = build::new_indexes(inner, before, new, descriptor)?;
-                build::check_references(inner, (before, new), &related.checked, descriptor)?;
-            }
-            SchemaChange::Rebuild {
-                old,
-                new,
-                convert,
-                numbers,
-                now_micros,
-            } => {
-                let (before, state) = unchanged(&dictionary, old)?;
-                let convert = convert.as_mut();
-                let (next, build) = build::rebuild(inner, before, new, convert, descriptor)?;
-                built = Built {
-                    build,
-                    now_micros: Some(*now_micros),
-                    next_row: Some((new.id, next)),
-                };
-                build::check_references(inner, (before, new), &related.checked, descriptor)?;
-                new.auto_increment_min = numbers.next((before, state), new);
-            }
-            _ => {}
+        let mut building = inner.begin_build(&change, descriptor)?;
+        if let Some(building) = &mut building {
+            let mut convert = conversion(&mut change);
+            building.fill(convert.as_deref_mut())?;
+            building.follow(convert)?;
         }
+        if let Some((_, new)) = altered(&change) {
+            building::check_references(inner, new, &related.checked, descriptor)?;
+        }
+        inner.close(owner, &barred, statement, lock_wait_ms)?;
+        let built = inner.finish_build(&mut change, building)?;
         inner.commit_change(owner, &barred, (change, related), built, statement, locks)
     }
 }
 
 impl Inner {
-    /// Takes the metadata locks that a change needs.
+    /// Takes the metadata locks that a change needs first, `mode` of the tables.
     pub(super) fn bar(
         self: &Arc<Inner>,
         owner: &Arc<Owner>,
         (change, related): (&SchemaChange<'_>, &Related),
+        mode: TableLock,
         statement: &DdlStatement,
         lock_wait_ms: u64,
     ) -> Result<Barred, TxnError> {
@@ -222,11 +234,82 @@ impl Inner {
         held.take(&self.backup_lock, TableLock::Write, &request)?;
         let dictionary = self.dictionary.load_full();
         let tables = affected(&dictionary, change, related);
-        for id in &tables {
-            let (_, state) = dictionary.entry(*id).ok_or(TxnError::TableChanged)?;
-            held.take(state, TableLock::Exclusive, &request)?;
+        // Who only keeps writers out must keep others like itself out, too.
+        let alone = (mode == TableLock::ReadOnly).then_some(TableLock::Changing);
+        for mode in alone.into_iter().chain([mode]) {
+            for id in &tables {
+                let (_, state) = dictionary.entry(*id).ok_or(TxnError::TableChanged)?;
+                held.take(state, mode, &request)?;
+            }
         }
-        Ok(Barred { held, tables })
+        Ok(Barred { held, tables, mode })
+    }
+    /// Takes the exclusive ones of the tables.
+    fn close(
+        &self,
+        owner: &Arc<Owner>,
+        barred: &Barred,
+        statement: &DdlStatement,
+        lock_wait_ms: u64,
+    ) -> Result<(), TxnError> {
+        if barred.mode == TableLock::Exclusive {
+            return Ok(());
+        }
+        let request = Request::new(owner, &barred.held, &statement.text, lock_wait_ms);
+        let dictionary = self.dictionary.load_full();
+        for id in &barred.tables {
+            let (_, state) = dictionary.entry(*id).ok_or(TxnError::TableChanged)?;
+            barred
+                .held
+                .strengthen(state, TableLock::Exclusive, &request)?;
+        }
+        Ok(())
+    }
+    /// Begins to build what a change needs.
+    fn begin_build<'b>(
+        &'b self,
+        change: &SchemaChange<'_>,
+        descriptor: &'b Descriptor,
+    ) -> Result<Option<Building<'b>>, TxnError> {
+        let Some((old, new)) = altered(change) else {
+            return Ok(None);
+        };
+        let copies = matches!(change, SchemaChange::Rebuild { .. });
+        let dictionary = self.dictionary.load_full();
+        let (before, _) = unchanged(&dictionary, old)?;
+        Building::begin(self, (before, new), copies, descriptor)
+    }
+    /// Has what a change needs be complete. Nobody else uses the tables.
+    fn finish_build<'b>(
+        &self,
+        change: &mut SchemaChange<'_>,
+        building: Option<Building<'b>>,
+    ) -> Result<Built<'b>, TxnError> {
+        let Some(mut building) = building else {
+            return Ok(Built::default());
+        };
+        let done = building.finish(conversion(change))?;
+        let mut built = Built {
+            build: done.number,
+            numbered: building.keeps_numbers(),
+            ..Built::default()
+        };
+        if let SchemaChange::Rebuild {
+            old,
+            new,
+            numbers,
+            now_micros,
+            ..
+        } = change
+        {
+            built.now_micros = Some(*now_micros);
+            built.next_row = Some((new.id, done.next_row));
+            let dictionary = self.dictionary.load_full();
+            let (before, state) = unchanged(&dictionary, old)?;
+            new.auto_increment_min = numbers.next((before, state), new);
+        }
+        built.building = Some(building);
+        Ok(built)
     }
     /// Logs the change and publishes the new dictionary.
     fn commit_change(
@@ -234,7 +317,7 @@ impl Inner {
         owner: &Owner,
         barred: &Barred,
         (change, related): (SchemaChange<'_>, &Related),
-        built: Built,
+        built: Built<'_>,
         statement: &DdlStatement,
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
@@ -249,6 +332,7 @@ impl Inner {
         if let Some(build) = built.build {
             let mut value = build.to_le_bytes().to_vec();
             value.extend(built.now_micros.map(i64::to_le_bytes).iter().flatten());
+            value.extend(built.numbered.then_some(NUMBERED));
             batch.internal(&[BUILD], Some(&value));
         }
         if let Some((id, next)) = built.next_row
@@ -263,6 +347,10 @@ impl Inner {
         batch.query(&statement.text, &statement.reading);
         if !statement.foreign_key_checks {
             batch.foreign_keys_done();
+        }
+        // If the log fails now only a restart knows whether it has the statement.
+        if let Some(building) = built.building {
+            building.keep();
         }
         let (mut ticket, after) = self.log.commit(batch, |seq| {
             after.stamp(seq);
@@ -373,7 +461,7 @@ impl Inner {
                     records.push(dictionary::put_table(&new));
                 }
             }
-            SchemaChange::AlterInPlace { old, mut new } => {
+            SchemaChange::AlterInPlace { old, mut new, .. } => {
                 let before = table(old.id)?;
                 if (&new.database, &new.name) != (&old.database, &old.name) {
                     free(&new.database, &new.name)?;
@@ -420,6 +508,50 @@ impl Inner {
             text.index.tree = new_id();
         }
         new
+    }
+}
+
+/// The table that a change alters, as it was and as it will be.
+fn altered<'c>(change: &'c SchemaChange<'_>) -> Option<(&'c Arc<Table>, &'c Table)> {
+    match change {
+        SchemaChange::AlterInPlace { old, new, .. } | SchemaChange::Rebuild { old, new, .. } => {
+            Some((old, new))
+        }
+        _ => None,
+    }
+}
+
+/// How a change converts rows, if it does.
+fn conversion<'c, 'a>(change: &'c mut SchemaChange<'a>) -> Option<&'c mut RowConversion<'a>> {
+    match change {
+        SchemaChange::Rebuild { convert, .. } => Some(&mut **convert),
+        _ => None,
+    }
+}
+
+/// The lock that a change takes first: a weak one if something must be built or looked at.
+fn first_lock(change: &SchemaChange<'_>, related: &Related) -> TableLock {
+    let looks = !related.checked.is_empty();
+    let (others, renumbers) = match change {
+        SchemaChange::AlterInPlace { old, new, others }
+            if looks || !build::fresh_indexes(old, new).is_empty() =>
+        {
+            (*others, false)
+        }
+        SchemaChange::Rebuild {
+            old, new, others, ..
+        } => (*others, old.primary.is_some() && new.primary.is_none()),
+        _ => return TableLock::Exclusive,
+    };
+    // Rows that are numbered anew must all be there; parents must not go after the look at them.
+    let most = match looks || renumbers {
+        true => Others::Read,
+        false => Others::Write,
+    };
+    match others.min(most) {
+        Others::Wait => TableLock::Exclusive,
+        Others::Read => TableLock::ReadOnly,
+        Others::Write => TableLock::Changing,
     }
 }
 

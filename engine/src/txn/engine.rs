@@ -7,6 +7,7 @@ use super::{
     dictionary::Dictionary,
     lock::LockManager,
     prepared_list::Prepared,
+    progress::{BuildProgress, Builds},
     table_state::TableState,
     temporary::Unlisted,
 };
@@ -116,6 +117,8 @@ pub(super) struct Inner {
     /// How many commits of the Base have built trees there; changed under the checkpointer's
     /// `exclusive`, when such a commit is durable.
     pub builds: AtomicU64,
+    /// Those under way.
+    pub running: Builds,
     pub max_transaction_bytes: AtomicU64,
     pub max_lock_bytes: AtomicU64,
     pub max_temporary_bytes: AtomicU64,
@@ -222,6 +225,11 @@ impl Engine {
                 }
             }
         }
+    }
+    /// How far the DDL statements are that build something now.
+    #[must_use]
+    pub fn running_builds(&self) -> Vec<BuildProgress> {
+        self.inner.running.list()
     }
     /// Ends the engine: a last checkpoint, then the log's end. Transactions must have ended.
     /// Dropping does the same, without telling errors.

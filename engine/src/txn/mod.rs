@@ -16,7 +16,8 @@
 //! | `descriptor` | what others may know of a transaction; snapshots and the pruner's horizon |
 //! | `owner`, `waiting`, `waiter` | sessions; how they wait; waits for locks |
 //! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
-//! | `dictionary`, `ddl`, `build` | the data dictionary, its changes, bulk builds |
+//! | `dictionary`, `ddl` | the data dictionary, its changes |
+//! | `build`, `building`, `progress` | trees made in bulk; beside writers; how far that is |
 //! | `creation` | a table that is made together with its rows |
 //! | `temporary`, `temporary_ddl` | tables of one session; making and changing them |
 //! | `table_state`, `auto_increment` | what is known of a table beside its definition; its next values |
@@ -34,6 +35,7 @@ mod auto_increment;
 pub mod backup;
 mod beside;
 mod build;
+mod building;
 mod check;
 mod checkpoint;
 mod checkpointer;
@@ -58,6 +60,7 @@ mod owner;
 mod placed;
 mod prepared;
 mod prepared_list;
+mod progress;
 mod read;
 mod recover;
 mod replies;
@@ -83,11 +86,11 @@ mod writes;
 
 pub use crate::store::{Batch, KeyRange, Numbering, Postings, Term};
 pub use auto_increment::{Numbers, Spacing};
-pub use build::RowConversion;
+pub use build::{Copying, RowConversion};
 pub use check::TableReport;
 pub use compact::{Compacted, compact};
 pub use creation::Creation;
-pub use ddl::{DdlStatement, Related, SchemaChange, concerned_children};
+pub use ddl::{DdlStatement, Others, Related, SchemaChange, concerned_children};
 pub use dictionary::Dictionary;
 pub use engine::{Engine, EngineOptions, Step};
 pub use error::{OpenError, TxnError};
@@ -98,6 +101,7 @@ pub use lock::{
 pub use owner::Owner;
 pub use placed::Placed;
 pub use prepared::{PreparedInfo, XidClaim};
+pub use progress::{BuildProgress, Stage};
 pub use read::Scan;
 pub use search::Found;
 pub use stats::{EngineStats, TransactionInfo};

@@ -208,6 +208,22 @@ impl TableLocks {
         self.held.lock().push((Arc::clone(state), mode));
         Ok(())
     }
+    /// Has a stronger one of a table instead of those that it has.
+    pub(super) fn strengthen(
+        &self,
+        state: &Arc<TableState>,
+        mode: TableLock,
+        request: &Request,
+    ) -> Result<(), TxnError> {
+        self.take(state, mode, request)?;
+        let mut held = self.held.lock();
+        let weaker =
+            |(other, had): &mut (Arc<TableState>, TableLock)| other.id == state.id && *had != mode;
+        for (state, had) in held.extract_if(.., weaker) {
+            state.metadata_lock.let_go(&self.descriptor, had);
+        }
+        Ok(())
+    }
     /// Keeps the read lock from being taken; `ReadLocked` if the session itself has it.
     pub(super) fn take_for_change(&self, request: &Request) -> Result<(), TxnError> {
         self.engine.check_read_lock(&self.descriptor)?;

@@ -1,8 +1,13 @@
 //! Making, changing and dropping temporary tables.
 
 use super::{
-    Isolation, LockMode, TxnError, TxnOptions, auto_increment::Numbers, build::RowConversion,
-    dictionary::Dictionary, engine::Engine, owner::Owner, temporary::TemporaryTable,
+    Isolation, LockMode, TxnError, TxnOptions,
+    auto_increment::Numbers,
+    build::{Copying, RowConversion},
+    dictionary::Dictionary,
+    engine::Engine,
+    owner::Owner,
+    temporary::TemporaryTable,
     transaction::Txn,
 };
 use crate::types::{FIRST_TEMPORARY, Table, TableId};
@@ -95,7 +100,7 @@ impl Engine {
         let mut image = Vec::new();
         for row in rows {
             image.clear();
-            convert(&row, &mut image).map_err(TxnError::Conversion)?;
+            convert(Copying::New, &row, &mut image).map_err(TxnError::Conversion)?;
             txn.insert(&after.table, &image, LockMode::Shared)?;
             txn.check_killed()?;
         }

@@ -65,8 +65,10 @@ const CHANGE_BYTES: usize = 300;
 
 /// The internal record of a DDL that built trees straight into the Base: this byte; the value is the
 /// build's number and, if rows were converted, what the statement took for now, in microseconds since
-/// 1970; 8 bytes little endian each.
+/// 1970, 8 bytes little endian each; then [`NUMBERED`] if hidden row numbers stayed as they were.
 pub(super) const BUILD: u8 = b'b';
+/// See [`BUILD`].
+pub(super) const NUMBERED: u8 = b'n';
 
 impl WriteSet {
     pub fn is_empty(&self) -> bool {

@@ -78,6 +78,8 @@ fn of_table(lock: &MetadataLockInfo, (schema, name): (Value, Value)) -> Lock {
         lock_type: match lock.mode {
             TableLock::Read => "SHARED_READ",
             TableLock::Write => "SHARED_WRITE",
+            TableLock::Changing => "SHARED_UPGRADABLE",
+            TableLock::ReadOnly if lock.by_ddl => "SHARED_NO_WRITE",
             TableLock::ReadOnly => "SHARED_READ_ONLY",
             TableLock::Exclusive if lock.by_ddl => "EXCLUSIVE",
             TableLock::Exclusive => "SHARED_NO_READ_WRITE",

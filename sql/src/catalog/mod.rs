@@ -14,6 +14,7 @@ mod performance_columns;
 mod pool;
 mod replication;
 mod server;
+mod stages;
 mod statements;
 pub(crate) mod status;
 mod sys;
@@ -446,6 +447,12 @@ const ENTRIES: &[Entry] = &[
         "cohort_commits_slowest",
         commits::SLOWEST,
         commits::slowest,
+    ),
+    (
+        PERFORMANCE,
+        "events_stages_current",
+        columns_of::EVENTS_STAGES_CURRENT,
+        stages::current,
     ),
     (
         PERFORMANCE,

@@ -33,6 +33,11 @@ pub(super) const EVENTS_STATEMENTS_HISTOGRAM_GLOBAL: &str = "\
     BUCKET_NUMBER int+!, BUCKET_TIMER_LOW bigint+!, BUCKET_TIMER_HIGH bigint+!, COUNT_BUCKET \
     bigint+!, COUNT_BUCKET_AND_LOWER bigint+!, BUCKET_QUANTILE double!";
 
+pub(super) const EVENTS_STAGES_CURRENT: &str = "\
+    THREAD_ID bigint+!, EVENT_ID bigint+!, END_EVENT_ID bigint+, EVENT_NAME varchar(128)!, SOURCE \
+    varchar(64), TIMER_START bigint+, TIMER_END bigint+, TIMER_WAIT bigint+, WORK_COMPLETED bigint+, \
+    WORK_ESTIMATED bigint+, NESTING_EVENT_ID bigint+, NESTING_EVENT_TYPE varchar(64)";
+
 pub(super) const EVENTS_STATEMENTS_HISTORY: &str = "\
     THREAD_ID bigint+!, EVENT_ID bigint+!, END_EVENT_ID bigint+, EVENT_NAME varchar(128)!, SOURCE \
     varchar(64), TIMER_START bigint+, TIMER_END bigint+, TIMER_WAIT bigint+, LOCK_TIME bigint+!, \

@@ -201,6 +201,7 @@ pub(super) fn actors(_: &State) -> Rows {
 /// What there is of what is watched. It cannot be turned off.
 pub(super) fn consumers(_: &State) -> Rows {
     let on = [
+        "events_stages_current",
         "events_statements_current",
         "events_statements_history",
         "global_instrumentation",

@@ -15,7 +15,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
-    txn::Numbers,
+    txn::{Copying, Numbers, Others},
     types::{Collation, Column, ColumnType, Table, Value, row, schema::DefaultValue},
 };
 use parking_lot::Mutex;
@@ -96,7 +96,7 @@ enum Source {
     /// A column of the old row, as it is.
     Same(usize),
     /// A column of the old row, converted.
-    Converted(usize),
+    Copying(usize),
     /// The same value for every row.
     Value(Value),
     /// The same value, to be refused for each row in its turn.
@@ -158,7 +158,7 @@ impl<'a> Conversion<'a> {
             Ok(if same {
                 Source::Same(position)
             } else {
-                Source::Converted(position)
+                Source::Copying(position)
             })
         });
         Ok(Conversion {
@@ -182,12 +182,40 @@ impl<'a> Conversion<'a> {
         self.numbers.clone()
     }
 
+    /// What others may do with the table meanwhile, at most: rows that are numbered must all be there.
+    pub fn others(&self) -> Others {
+        match self
+            .sources
+            .iter()
+            .any(|source| matches!(source, Source::Numbers))
+        {
+            true => Others::Read,
+            false => Others::Write,
+        }
+    }
+
     /// Converts one image; the error is in the outcome.
-    pub fn convert(&mut self, image: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    pub fn convert(
+        &mut self,
+        which: Copying,
+        image: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
         let outcome = Arc::clone(&self.outcome);
         let mut outcome = outcome.lock();
-        outcome.rows += 1;
-        match self.checked_row(image, &mut outcome) {
+        let told = match which {
+            Copying::New => {
+                outcome.rows += 1;
+                None
+            }
+            // What is lost of it was told when it was new.
+            Copying::Again => Some(outcome.warnings.clone()),
+        };
+        let converted = self.checked_row(image, &mut outcome);
+        if let Some(told) = told {
+            outcome.warnings = told;
+        }
+        match converted {
             Ok(()) => {
                 self.note_auto_increment();
                 row::encode(&self.new, &self.row, out);
@@ -240,7 +268,7 @@ impl<'a> Conversion<'a> {
                 in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
                     match source {
-                        Source::Converted(position) if old.len() > *position => {
+                        Source::Copying(position) if old.len() > *position => {
                             let old = &old[*position];
                             expr::assign_from(column, value, || Origin::of_column(old), context)
                         }
@@ -255,7 +283,7 @@ impl<'a> Conversion<'a> {
                 Source::Numbers => assign(column, Value::UInt(number))?,
                 Source::Assigned(value) => assign(column, value.clone())?,
                 Source::Expression(_) => Value::Null,
-                Source::Converted(position) => {
+                Source::Copying(position) => {
                     let mut value = take(*position);
                     if let Some(old) = self.old.columns.get(*position) {
                         value = as_seen(old, value, self.session);

@@ -6,7 +6,7 @@
 use super::{DdlContext, alter::Altered, convert::Conversion};
 use crate::{error::SqlError, exec::duplicate_error};
 use cohort_engine::{
-    txn::{Batch, Isolation, KeyRange, Read, TxnError, TxnOptions},
+    txn::{Batch, Copying, Isolation, KeyRange, Read, TxnError, TxnOptions},
     types::{Index, Table, Value, key, row},
 };
 use parking_lot::Mutex;
@@ -49,7 +49,8 @@ fn find(
     let scanned = scan(old, ctx, |before| {
         if altered.rebuild {
             image.clear();
-            conversion.convert(before, &mut image).ok()?;
+            let copying = Copying::Again;
+            conversion.convert(copying, before, &mut image).ok()?;
         } else {
             image.clear();
             image.extend_from_slice(before);

@@ -17,7 +17,7 @@ use crate::{
     command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
 };
 use cohort_engine::{
-    txn::{Dictionary, Related, SchemaChange, TxnError, concerned_children, restore},
+    txn::{Dictionary, Others, Related, SchemaChange, TxnError, concerned_children, restore},
     types::{Index, IndexPart, Table, TableId},
 };
 use parking_lot::Mutex;
@@ -381,12 +381,13 @@ pub(super) fn alter(
     }
     check_primary_key(&altered.table, ctx)?;
     if altered.rebuild {
-        return rebuild(&old, altered, &dictionary, text, ctx);
+        return rebuild(&old, altered, asked.others(), &dictionary, text, ctx);
     }
     let related = std::mem::take(&mut altered.related);
     let change = SchemaChange::AlterInPlace {
         old: Arc::clone(&old),
         new: altered.table.clone(),
+        others: asked.others(),
     };
     ctx.change(&dictionary, change, related, text)
         .map_err(|error| refused(error, &old, &altered, ctx))?;
@@ -431,6 +432,7 @@ pub(super) fn new_place(
 fn rebuild(
     old: &Arc<Table>,
     mut altered: Altered,
+    others: Others,
     dictionary: &Dictionary,
     text: &str,
     ctx: &mut DdlContext<'_>,
@@ -444,7 +446,8 @@ fn rebuild(
         new,
         numbers: conversion.numbers(),
         now_micros: ctx.session.now_micros,
-        convert: Box::new(move |image, out| conversion.convert(image, out)),
+        others: others.min(conversion.others()),
+        convert: Box::new(move |which, image, out| conversion.convert(which, image, out)),
     };
     let result = ctx.change(dictionary, change, related, text);
     let mut converted = outcome.lock();
@@ -472,7 +475,9 @@ pub(super) fn converted(
     let new = altered.table.clone();
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let mut conversion = Conversion::new(&old, &new, &altered, ctx.session, &outcome)?;
-    with(&new, &mut |image, out| conversion.convert(image, out))?;
+    with(&new, &mut |which, image, out| {
+        conversion.convert(which, image, out)
+    })?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{error::SqlError, output::Done};
 use cohort_engine::{
-    txn::{Dictionary, TxnError},
+    txn::{Copying, Dictionary, TxnError},
     types::Table,
 };
 use parking_lot::Mutex;
@@ -81,7 +81,8 @@ fn rebuild(old: &Arc<Table>, altered: &Altered, ctx: &mut DdlContext<'_>) -> Out
     let new = altered.table.clone();
     let mut conversion = Conversion::new(old, &new, altered, ctx.session, &outcome)?;
     let numbers = conversion.numbers();
-    let mut convert = |image: &[u8], out: &mut Vec<u8>| conversion.convert(image, out);
+    let mut convert =
+        |copying: Copying, image: &[u8], out: &mut Vec<u8>| conversion.convert(copying, image, out);
     let (engine, owner) = (ctx.engine, ctx.owner);
     let rebuilt = engine.rebuild_temporary(owner, old, new, &mut convert, &numbers);
     let mut converted = outcome.lock();

@@ -9,7 +9,7 @@ use crate::{
 };
 use cohort_engine::{
     env::fake::Disk,
-    txn::{EngineOptions, Unattended},
+    txn::{EngineOptions, Others, Unattended},
     types::{Column, ColumnType},
 };
 use std::path::Path;
@@ -211,7 +211,11 @@ fn a_change_made_meanwhile_is_not_lost() {
         reading: cohort_engine::log::Reading::default(),
         foreign_key_checks: true,
     };
-    let change = SchemaChange::AlterInPlace { old: stale, new };
+    let change = SchemaChange::AlterInPlace {
+        old: stale,
+        new,
+        others: Others::Write,
+    };
     let refused = bench.engine.change_schema(
         &bench.owner,
         change,

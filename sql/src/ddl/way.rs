@@ -2,7 +2,8 @@
 //!
 //! Cohort makes every change in its own way, so it could take them all. But a program that asks for
 //! `ALGORITHM=INSTANT` or `LOCK=NONE` wants to hear that MySQL could not do it so: it is refused
-//! here alike. MySQL has three ways, of which each can do what the one before it can:
+//! here alike. What LOCK allows is obeyed: with SHARED writers wait, with EXCLUSIVE everybody; without
+//! it all go on, where the change permits it. MySQL has three ways, of which each can do what the one before it can:
 //!
 //! | | | writers meanwhile |
 //! |---|---|---|
@@ -17,7 +18,10 @@ use super::{
     syntax::{Action, Algorithm, ColumnSyntax, Lock, Place},
 };
 use crate::{error::SqlError, expr::SqlMode};
-use cohort_engine::types::{Column, Index, Table};
+use cohort_engine::{
+    txn::Others,
+    types::{Column, Index, Table},
+};
 use std::mem::discriminant;
 
 /// What a statement asks for; what comes last counts.
@@ -121,6 +125,15 @@ impl Asked {
             return Err(SqlError::wrong_usage(one, other));
         }
         Ok(asked)
+    }
+
+    /// What others may do with the table while something is built for it.
+    pub fn others(self) -> Others {
+        match self.lock {
+            Lock::Default | Lock::None => Others::Write,
+            Lock::Shared => Others::Read,
+            Lock::Exclusive => Others::Wait,
+        }
     }
 
     /// Whether all rows are to be copied.

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | `Read` | a transaction that reads | SHARED_READ |
 //! | `Write` | a transaction that writes, or locks rows to write them | SHARED_WRITE |
-//! | `ReadOnly` | LOCK TABLES … READ: nobody writes | SHARED_READ_ONLY |
+//! | `Changing` | DDL that builds something: nobody else begins to change the table | SHARED_UPGRADABLE |
+//! | `ReadOnly` | LOCK TABLES … READ: nobody writes; DDL that builds and must not be followed | SHARED_READ_ONLY, SHARED_NO_WRITE |
 //! | `Exclusive` | LOCK TABLES … WRITE and DDL: nobody else does anything | SHARED_NO_READ_WRITE, EXCLUSIVE |
 //!
 //! The transactions' locks are on every statement's path, so they are *uses*, two counters in one
@@ -21,6 +22,8 @@
 //!    those in it may be waiting for it. (MySQL lets a transaction that has read a table and now
 //!    writes it wait for a DDL, and finds a deadlock.)
 //! 4. A session's transaction has ended before it asks for a hold of a table.
+//! 5. Who has `Changing` may ask for `ReadOnly` and `Exclusive` as well: it passes the queue, so that
+//!    it waits only for those who use the table, and for LOCK TABLES.
 
 use super::{
     super::{descriptor::Descriptor, waiter::Waiter},
@@ -46,7 +49,7 @@ const ALL_BARRED: u64 = 1 << 63;
 /// The uses that a lock bars.
 fn bars(mode: TableLock) -> u64 {
     match mode {
-        TableLock::Read | TableLock::Write => 0,
+        TableLock::Read | TableLock::Write | TableLock::Changing => 0,
         TableLock::ReadOnly => WRITES_BARRED,
         TableLock::Exclusive => ALL_BARRED,
     }
@@ -202,7 +205,7 @@ impl MetadataLock {
         let holders = holders.filter(|(holder, mode)| request.waits_for(holder, *mode));
         blockers.holders = holders.map(|(holder, _)| Arc::clone(holder)).collect();
         blockers.users = match request.mode {
-            TableLock::Read | TableLock::Write => None,
+            TableLock::Read | TableLock::Write | TableLock::Changing => None,
             TableLock::ReadOnly => Some(TableLock::Write),
             TableLock::Exclusive => Some(TableLock::Read),
         };
@@ -262,7 +265,7 @@ impl Request {
     /// The uses whose end it waits for.
     fn awaited(&self) -> u64 {
         match self.mode {
-            TableLock::Read | TableLock::Write => 0,
+            TableLock::Read | TableLock::Write | TableLock::Changing => 0,
             TableLock::ReadOnly => WRITERS,
             TableLock::Exclusive => READERS | WRITERS,
         }

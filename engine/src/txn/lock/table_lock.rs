@@ -7,6 +7,8 @@ pub enum TableLock {
     Read,
     /// To write it.
     Write,
+    /// So that nobody else changes its definition, while something is built for it.
+    Changing,
     /// So that nobody writes it.
     ReadOnly,
     /// So that nobody else does anything with it.
@@ -24,10 +26,14 @@ impl TableLock {
     }
     /// Whether two sessions cannot have them at a time.
     pub(in crate::txn) fn conflicts(self, other: TableLock) -> bool {
-        use TableLock::{Exclusive, ReadOnly, Write};
+        use TableLock::{Changing, Exclusive, ReadOnly, Write};
         matches!(
             (self, other),
-            (Exclusive, _) | (_, Exclusive) | (ReadOnly, Write) | (Write, ReadOnly)
+            (Exclusive, _)
+                | (_, Exclusive)
+                | (Changing, Changing)
+                | (ReadOnly, Write)
+                | (Write, ReadOnly)
         )
     }
 }

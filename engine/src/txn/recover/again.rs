@@ -12,7 +12,7 @@ use crate::{
         build::{self, RowConversion, Rows, Site},
         dictionary::{Dictionary, is_dictionary_key, table_trees},
         meta,
-        writes::BUILD,
+        writes::{BUILD, NUMBERED},
     },
     types::Table,
 };
@@ -79,6 +79,8 @@ pub(super) struct Build {
     pub(super) number: u64,
     /// What the statement took for now, in microseconds since 1970, if it was of rows.
     now_micros: Option<i64>,
+    /// Hidden row numbers stayed as they were.
+    numbered: bool,
 }
 
 /// What a transaction says of a build, if it needs one.
@@ -89,9 +91,11 @@ pub(super) fn build_of(events: &[u8]) -> Option<Build> {
             value,
         } => {
             let (number, rest) = value?.split_first_chunk()?;
+            let now = rest.split_first_chunk();
             Some(Build {
                 number: u64::from_le_bytes(*number),
-                now_micros: rest.try_into().ok().map(i64::from_le_bytes),
+                now_micros: now.map(|(now, _)| i64::from_le_bytes(*now)),
+                numbered: now.is_some_and(|(_, rest)| rest == [NUMBERED]),
             })
         }
         Change::Internal { .. } | Change::Rows { .. } | Change::Query { .. } => None,
@@ -135,7 +139,7 @@ impl Again<'_> {
                     statement.micros = build.now_micros.unwrap_or(statement.micros);
                     let mut rebuild = self.rebuild.lock();
                     rebuild.rebuild(&statement, before, &mut |made, convert| {
-                        table(&site, (old, new), made, convert)
+                        table(&site, (old, new), (made, build.numbered), convert)
                     })?;
                 }
                 (None, _) => {
@@ -160,11 +164,12 @@ fn indexes(site: &Offline<'_>, old: &Table, new: &Table) -> Result<(), TxnError>
     build::fill_indexes(&mut Rows::of(old, &snapshot, site)?, new, &fresh)
 }
 
-/// `made` is what the statement makes of the table here, and `new` what it made of it then.
+/// `made` is what the statement makes of the table here, and `new` what it made of it then. `numbered`:
+/// hidden row numbers stayed as they were.
 fn table(
     site: &Offline<'_>,
     (old, new): (&Table, &Table),
-    made: &Table,
+    (made, numbered): (&Table, bool),
     convert: &mut RowConversion<'_>,
 ) -> Result<(), TxnError> {
     if made.columns != new.columns {
@@ -176,6 +181,6 @@ fn table(
     let mut trees = table_trees(new);
     site.change(&mut |write| Ok(trees.try_for_each(|tree| write.drop_tree(tree))?))?;
     let snapshot = site.base.snapshot()?;
-    build::fill_table(&mut Rows::of(old, &snapshot, site)?, new, convert)?;
+    build::fill_table(&mut Rows::of(old, &snapshot, site)?, new, numbered, convert)?;
     Ok(())
 }

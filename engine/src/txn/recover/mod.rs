@@ -30,6 +30,7 @@ use super::{
     meta::{self, Header, Meta},
     owner::SOURCE,
     prepared_list::{ORIGIN, Prepared, Record, Records},
+    progress::Builds,
     table_state::TableState,
     writes::{BUILD, COUNTER},
 };
@@ -602,6 +603,7 @@ impl Recovery<'_> {
             dictionary_versions: AtomicU64::new(0),
             unlisted: Arc::default(),
             builds: AtomicU64::new(self.builds.max(again)),
+            running: Builds::default(),
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             max_lock_bytes: AtomicU64::new(parts.options.max_lock_bytes),
             max_temporary_bytes: AtomicU64::new(parts.options.max_temporary_bytes),

@@ -116,7 +116,7 @@ impl Rebuild for Moved {
     ) -> Result<(), TxnError> {
         assert_eq!((&*statement.text, statement.micros), ("DDL", 7));
         let table = Arc::clone(definitions.table("test", "t").expect("as it was before"));
-        with(&table, &mut |old, out| {
+        with(&table, &mut |_, old, out| {
             moved(&table, old, out);
             Ok(())
         })
@@ -230,7 +230,11 @@ impl History {
                 let mut new = Table::clone(&old);
                 new.indexes
                     .push(index(&self.engine, &format!("a{n}"), 1, false));
-                let alter = SchemaChange::AlterInPlace { old, new };
+                let alter = SchemaChange::AlterInPlace {
+                    old,
+                    new,
+                    others: Others::default(),
+                };
                 change(&self.engine, alter).expect("an index");
                 self.note();
             }
@@ -241,12 +245,13 @@ impl History {
                 let rebuild = SchemaChange::Rebuild {
                     old,
                     new,
-                    convert: Box::new(move |old, out| {
+                    convert: Box::new(move |_, old, out| {
                         moved(&before, old, out);
                         Ok(())
                     }),
                     numbers: Numbers::default(),
                     now_micros: 7,
+                    others: Others::default(),
                 };
                 change(&self.engine, rebuild).expect("a rebuild");
                 self.note();

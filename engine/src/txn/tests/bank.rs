@@ -173,6 +173,7 @@ fn the_sum_of_all_accounts_stays() {
         let alter = SchemaChange::AlterInPlace {
             old: Arc::clone(&table),
             new: altered,
+            others: Others::default(),
         };
         change(&engine, alter).unwrap();
         for writer in writers {

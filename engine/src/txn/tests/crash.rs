@@ -66,6 +66,7 @@ fn run(engine: &Engine, journal: &mut Journal) -> Result<(), TxnError> {
                 let alter = SchemaChange::AlterInPlace {
                     old: Arc::clone(&t),
                     new,
+                    others: Others::default(),
                 };
                 change(engine, alter)?;
                 journal.index_built = true;

@@ -117,6 +117,7 @@ fn a_base_that_is_not_the_logs_own_refuses_the_start() {
     let alter = SchemaChange::AlterInPlace {
         old: Arc::clone(&t),
         new,
+        others: Others::default(),
     };
     change(&engine, alter).unwrap();
     let built = disk.crash(1);

@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod inline;
 mod locks;
+mod online;
 mod order;
 mod prepared;
 mod row_change;

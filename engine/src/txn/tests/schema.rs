@@ -25,6 +25,7 @@ fn with_index(
     SchemaChange::AlterInPlace {
         old: Arc::clone(t),
         new,
+        others: Others::default(),
     }
 }
 
@@ -65,7 +66,7 @@ fn a_rebuild_converts_every_row() {
     new.columns.pop();
     new.columns.push(Column::new("b", ColumnType::BigInt));
     let (from, to) = (Arc::clone(&t), new.clone());
-    let convert = move |before: &[u8], after: &mut Vec<u8>| {
+    let convert = move |_: Copying, before: &[u8], after: &mut Vec<u8>| {
         let (id, a, u) = row_of(&from, before);
         after.extend_from_slice(&image(&to, (id, a, u.map(|u| u * 2))));
         Ok(())
@@ -76,6 +77,7 @@ fn a_rebuild_converts_every_row() {
         convert: Box::new(convert),
         numbers: Numbers::default(),
         now_micros: 7,
+        others: Others::default(),
     };
     change(&engine, rebuild).unwrap();
     let check = |engine: &Engine| {
@@ -108,9 +110,10 @@ fn a_refused_conversion_leaves_everything_as_it_was() {
     let rebuild = SchemaChange::Rebuild {
         old: Arc::clone(&t),
         new,
-        convert: Box::new(|_, _| Err("row 1".to_owned())),
+        convert: Box::new(|_, _, _| Err("row 1".to_owned())),
         numbers: Numbers::default(),
         now_micros: 7,
+        others: Others::default(),
     };
     let refused = change(&engine, rebuild);
     assert!(matches!(&refused, Err(TxnError::Conversion(words)) if words == "row 1"));

@@ -221,6 +221,7 @@ fn what_is_found_is_what_the_texts_say() {
                     let alter = SchemaChange::AlterInPlace {
                         old: Arc::clone(&table),
                         new,
+                        others: Others::default(),
                     };
                     change(&engine, alter).unwrap();
                     table = find(&engine, "texts");
