@@ -11,6 +11,8 @@ pub struct Reading {
     pub connection: u16,
     /// The number of collation_server: that of new databases.
     pub server: u16,
+    /// auto_increment_increment and auto_increment_offset, if they are not 1: rows may be numbered.
+    pub auto_increment: Option<(u16, u16)>,
     /// time_zone, if it may matter: of TIMESTAMP values in the text.
     pub time_zone: Option<String>,
     /// When it began, in microseconds since 1970, if that may matter: it is when a password was set.
@@ -43,6 +45,7 @@ impl Reading {
         sql_mode: SQL_MODE,
         connection: UTF8MB4_GENERAL_CI,
         server: UTF8MB4_GENERAL_CI,
+        auto_increment: None,
         time_zone: None,
         began: None,
     };

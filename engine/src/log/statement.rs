@@ -59,6 +59,7 @@ fn settings(body: &[u8]) -> Option<(u32, Reading)> {
         match variables.u8()? {
             0 => flags2 = u32::try_from(variables.integer(4)?).ok()?,
             1 => reading.sql_mode = variables.u64()?,
+            3 => reading.auto_increment = Some((variables.u16()?, variables.u16()?)),
             4 => {
                 variables.u16()?;
                 reading.connection = variables.u16()?;
@@ -96,9 +97,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for (time_zone, began) in [
-            (None, None),
+        for (auto_increment, time_zone, began) in [
+            (None, None, None),
             (
+                Some((5, 30)),
                 Some("Europe/Berlin".to_owned()),
                 Some(1_234_567_890_999_999),
             ),
@@ -107,6 +109,7 @@ mod tests {
                 sql_mode: 4,
                 connection: 46,
                 server: 8,
+                auto_increment,
                 time_zone,
                 began,
             };

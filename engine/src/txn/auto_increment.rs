@@ -50,7 +50,8 @@ impl Spacing {
     }
     /// Where the counter goes when so many values are taken from it: MySQL's reckoning, too, which
     /// SHOW CREATE TABLE shows and another distance begins at.
-    fn counter_after(self, counter: u64, count: u64) -> u64 {
+    #[must_use]
+    pub fn counter_after(self, counter: u64, count: u64) -> u64 {
         let step = self.step.max(1);
         let offset = if self.offset > step { 0 } else { self.offset };
         let whole = counter.abs_diff(offset) / step * step;

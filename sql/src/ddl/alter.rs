@@ -18,7 +18,7 @@ use crate::error::SqlError;
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
-        Collation, ColumnType, FullText, Index, Table,
+        Collation, Column, ColumnType, FullText, Index, Table,
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
@@ -416,7 +416,7 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
     let texts = old.fulltext.iter();
     let texts = texts.map(|text| (&text.index, key::syntax_of_text(text, &old.columns)));
     for (index, syntax) in before.chain(texts) {
-        if let Some(key) = kept_key((index, syntax), actions, columns) {
+        if let Some(key) = kept_key((index, syntax), actions, (&old.columns, columns)) {
             keys.push(key);
             let is_primary = old.primary.as_ref() == Some(index);
             origins.push((!is_primary).then(|| index.clone()));
@@ -459,7 +459,7 @@ fn has_key(table: &Table, name: &str) -> bool {
 fn kept_key(
     (index, mut key): (&Index, KeySyntax),
     actions: &[Action],
-    columns: &[Draft],
+    (before, columns): (&[Column], &[Draft]),
 ) -> Option<KeySyntax> {
     let is_it = |name: &str| index.name.eq_ignore_ascii_case(name);
     for action in actions {
@@ -476,8 +476,15 @@ fn kept_key(
     let parts = index.parts.iter().zip(std::mem::take(&mut key.parts));
     key.parts = parts
         .filter_map(|(part, mut syntax)| {
-            let source = Some(usize::from(part.column));
-            let draft = columns.iter().find(|draft| draft.source == source)?;
+            let source = usize::from(part.column);
+            let itself = columns.iter().find(|draft| draft.source == Some(source));
+            // One that takes the place of a dropped one of its name takes it in keys, too.
+            let draft = itself.or_else(|| {
+                let name = &before.get(source)?.name;
+                let is_new = |draft: &&Draft| draft.source.is_none();
+                let mut new = columns.iter().filter(is_new);
+                new.find(|draft| draft.column.name.eq_ignore_ascii_case(name))
+            })?;
             syntax.column.clone_from(&draft.column.name);
             // A prefix goes when its column becomes too short for it or no string at all. That of a
             // TEXT or BLOB may be as long as it; its length counts as characters, as in MySQL.

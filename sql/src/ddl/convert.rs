@@ -15,7 +15,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
-    txn::{Copying, Numbers, Others},
+    txn::{Copying, Numbers, Others, Spacing},
     types::{Collation, Column, ColumnType, Table, Value, row, schema::DefaultValue},
 };
 use parking_lot::Mutex;
@@ -103,8 +103,11 @@ enum Source {
     Assigned(Value),
     /// An expression, once for each row.
     Expression(Box<Expr>),
-    /// Numbers from 1: a new AUTO_INCREMENT column.
+    /// The next number: a new AUTO_INCREMENT column.
     Numbers,
+    /// A column of the old row, converted, and the next number instead of NULL and of 0 (unless it
+    /// stays): it becomes an AUTO_INCREMENT column.
+    NumbersFor { position: usize, zero_stays: bool },
     /// It is a generated column: computed when the others are known.
     Generated,
 }
@@ -133,6 +136,9 @@ pub(super) struct Conversion<'a> {
     null_is_truncated: bool,
     /// Where AUTO_INCREMENT goes on.
     numbers: Numbers,
+    /// How far apart the numbers of rows are, and the greatest one until now.
+    spacing: Spacing,
+    last_number: u64,
     outcome: Arc<Mutex<Outcome>>,
 }
 
@@ -142,7 +148,7 @@ impl<'a> Conversion<'a> {
         old: &Arc<Table>,
         new: &Table,
         altered: &Altered,
-        session: &'a Statement<'a>,
+        (session, spacing): (&'a Statement<'a>, Spacing),
         outcome: &Arc<Mutex<Outcome>>,
     ) -> Result<Conversion<'a>, SqlError> {
         let columns = new.columns.iter().zip(&altered.sources);
@@ -154,6 +160,12 @@ impl<'a> Conversion<'a> {
                 return added(column, new, session);
             };
             let before = old.columns.get(position);
+            if column.auto_increment && before.is_some_and(|before| !before.auto_increment) {
+                return Ok(Source::NumbersFor {
+                    position,
+                    zero_stays: session.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+                });
+            }
             let same = before.is_some_and(|before| keeps_values(before, column));
             Ok(if same {
                 Source::Same(position)
@@ -173,6 +185,12 @@ impl<'a> Conversion<'a> {
                 used: Arc::default(),
                 restart: altered.restart,
             },
+            spacing,
+            last_number: match (altered.copies, spacing.step) {
+                // MySQL begins one later if it need not copy the table.
+                (false, 2..) => spacing.counter_after(new.auto_increment_min.max(1), 1) - 1,
+                _ => new.auto_increment_min.saturating_sub(1),
+            },
             outcome: Arc::clone(outcome),
         })
     }
@@ -187,7 +205,7 @@ impl<'a> Conversion<'a> {
         match self
             .sources
             .iter()
-            .any(|source| matches!(source, Source::Numbers))
+            .any(|source| matches!(source, Source::Numbers | Source::NumbersFor { .. }))
         {
             true => Others::Read,
             false => Others::Write,
@@ -231,10 +249,13 @@ impl<'a> Conversion<'a> {
 
     fn note_auto_increment(&self) {
         let column = self.new.auto_increment_column();
-        let used = match column.and_then(|column| self.row.get(column)) {
-            Some(Value::Int(used)) => u64::try_from(*used).unwrap_or(0),
-            Some(Value::UInt(used)) => *used,
-            _ => return,
+        let Some(used) = column.and_then(|column| self.row.get(column)).map(positive) else {
+            return;
+        };
+        let used = match used == self.last_number {
+            // Where the counter goes by a number that was given.
+            true => self.spacing.counter_after(used, 1).max(used + 1) - 1,
+            false => used,
         };
         self.numbers.used.fetch_max(used, Ordering::Relaxed);
     }
@@ -268,7 +289,9 @@ impl<'a> Conversion<'a> {
                 in_context(self.session, &mut outcome.warnings, |context| {
                     context.row_number = number;
                     match source {
-                        Source::Copying(position) if old.len() > *position => {
+                        Source::Copying(position) | Source::NumbersFor { position, .. }
+                            if old.len() > *position =>
+                        {
                             let old = &old[*position];
                             expr::assign_from(column, value, || Origin::of_column(old), context)
                         }
@@ -280,7 +303,33 @@ impl<'a> Conversion<'a> {
                 Source::Same(position) => take(*position),
                 Source::Generated => Value::Null,
                 Source::Value(value) => value.clone(),
-                Source::Numbers => assign(column, Value::UInt(number))?,
+                Source::Numbers => {
+                    self.last_number = next_number(self.spacing, self.last_number, column)?;
+                    assign(column, Value::UInt(self.last_number))?
+                }
+                Source::NumbersFor {
+                    position,
+                    zero_stays,
+                } => {
+                    let mut value = take(*position);
+                    if let Some(old) = self.old.columns.get(*position) {
+                        value = as_seen(old, value, self.session);
+                    }
+                    if !value.is_null() {
+                        value = assign(column, value)?;
+                    }
+                    let has_number = match value {
+                        Value::Int(0) | Value::UInt(0) => *zero_stays,
+                        ref other => !other.is_null(),
+                    };
+                    if has_number {
+                        self.last_number = self.last_number.max(positive(&value));
+                        value
+                    } else {
+                        self.last_number = next_number(self.spacing, self.last_number, column)?;
+                        assign(column, Value::UInt(self.last_number))?
+                    }
+                }
                 Source::Assigned(value) => assign(column, value.clone())?,
                 Source::Expression(_) => Value::Null,
                 Source::Copying(position) => {
@@ -332,6 +381,24 @@ impl<'a> Conversion<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The number after this one; 1467 if there is none.
+fn next_number(spacing: Spacing, last: u64, column: &Column) -> Result<u64, SqlError> {
+    let next = spacing.after(last);
+    match spacing.step <= 1 && next > column.largest_integer() {
+        true => Err(SqlError::auto_increment_failed()),
+        false => Ok(next),
+    }
+}
+
+/// A whole number; 0 if it is below, or none.
+fn positive(value: &Value) -> u64 {
+    match value {
+        Value::Int(n) => u64::try_from(*n).unwrap_or(0),
+        Value::UInt(n) => *n,
+        _ => 0,
     }
 }
 

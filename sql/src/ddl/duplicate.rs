@@ -41,8 +41,14 @@ fn find(
     ctx: &DdlContext<'_>,
 ) -> Option<Vec<Value>> {
     let outcome = Arc::new(Mutex::default());
-    let mut conversion =
-        Conversion::new(old, &altered.table, altered, ctx.session, &outcome).ok()?;
+    let mut conversion = Conversion::new(
+        old,
+        &altered.table,
+        altered,
+        (ctx.session, ctx.auto_increment),
+        &outcome,
+    )
+    .ok()?;
     let mut keys: FxHashSet<Vec<u8>> = FxHashSet::default();
     let mut least: Option<(Vec<u8>, Vec<Value>)> = None;
     let mut image = Vec::new();

@@ -61,8 +61,8 @@ use crate::{
 use cohort_engine::{
     log::Reading,
     txn::{
-        DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, TableLocks, TxnError,
-        concerned_children, restore::Converted,
+        DdlStatement, Dictionary, Engine, Owner, Related, SchemaChange, Spacing, TableLocks,
+        TxnError, concerned_children, restore::Converted,
     },
     types::{Collation, Table},
 };
@@ -88,6 +88,8 @@ pub struct DdlContext<'a> {
     pub primary_key_required: bool,
     /// @@foreign_key_checks
     pub foreign_key_checks: bool,
+    /// @@auto_increment_increment and @@auto_increment_offset: how far apart new numbers of rows are.
+    pub auto_increment: Spacing,
     /// How the log's readers are to read its text.
     pub reading: &'a Reading,
     /// @@restrict_fk_on_non_standard_key: foreign keys refer to whole unique keys only.

@@ -440,7 +440,13 @@ fn rebuild(
     let related = std::mem::take(&mut altered.related);
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let new = altered.table.clone();
-    let mut conversion = Conversion::new(old, &new, &altered, ctx.session, &outcome)?;
+    let mut conversion = Conversion::new(
+        old,
+        &new,
+        &altered,
+        (ctx.session, ctx.auto_increment),
+        &outcome,
+    )?;
     let change = SchemaChange::Rebuild {
         old: Arc::clone(old),
         new,
@@ -474,7 +480,13 @@ pub(super) fn converted(
     let altered = alter::alter(&old, actions, &dictionary, ctx)?;
     let new = altered.table.clone();
     let outcome = Arc::new(Mutex::new(Converted::default()));
-    let mut conversion = Conversion::new(&old, &new, &altered, ctx.session, &outcome)?;
+    let mut conversion = Conversion::new(
+        &old,
+        &new,
+        &altered,
+        (ctx.session, ctx.auto_increment),
+        &outcome,
+    )?;
     with(&new, &mut |which, image, out| {
         conversion.convert(which, image, out)
     })?;

@@ -79,7 +79,13 @@ pub(super) fn alter(old: &Arc<Table>, actions: &[Action], ctx: &mut DdlContext<'
 fn rebuild(old: &Arc<Table>, altered: &Altered, ctx: &mut DdlContext<'_>) -> Outcome {
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let new = altered.table.clone();
-    let mut conversion = Conversion::new(old, &new, altered, ctx.session, &outcome)?;
+    let mut conversion = Conversion::new(
+        old,
+        &new,
+        altered,
+        (ctx.session, ctx.auto_increment),
+        &outcome,
+    )?;
     let numbers = conversion.numbers();
     let mut convert =
         |copying: Copying, image: &[u8], out: &mut Vec<u8>| conversion.convert(copying, image, out);

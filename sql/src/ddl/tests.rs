@@ -58,6 +58,7 @@ impl Bench {
             collation: Collation::Utf8mb40900AiCi,
             primary_key_required: false,
             foreign_key_checks: true,
+            auto_increment: Default::default(),
             parents_unique: true,
             lock_wait_ms: 1000,
             locks: None,

@@ -57,7 +57,10 @@ impl Session {
             found.ok_or_else(|| SqlError::internal(format!("collation {number}")))
         };
         let zone = reading.time_zone.as_deref().unwrap_or("SYSTEM");
+        let (increment, offset) = reading.auto_increment.unwrap_or((1, 1));
         let settings = [
+            format!("SET auto_increment_increment = {increment}"),
+            format!("SET auto_increment_offset = {offset}"),
             format!("SET sql_mode = {}", reading.sql_mode),
             format!(
                 "SET collation_connection = {}",

@@ -424,10 +424,13 @@ impl State {
         let values = self.variables.values();
         let number = |name| Collation::from_name(values.text(name)).map(Collation::id);
         let zone = values.text("time_zone");
+        let number_of = |name| u16::try_from(values.number(name)).unwrap_or(u16::MAX);
+        let spacing = ["auto_increment_increment", "auto_increment_offset"].map(number_of);
         Reading {
             sql_mode: variables::mode_bits(values.text("sql_mode")),
             connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
             server: number("collation_server").unwrap_or(Reading::PLAIN.server),
+            auto_increment: (spacing != [1, 1]).then_some(spacing.into()),
             time_zone: (zone != "SYSTEM").then(|| zone.to_owned()),
             began: None,
         }

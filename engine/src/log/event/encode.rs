@@ -99,6 +99,11 @@ fn query(
     out.push(1); // Q_SQL_MODE
     out.extend_from_slice(&reading.sql_mode.to_le_bytes());
     out.extend_from_slice(b"\x06\x03std"); // Q_CATALOG_NZ
+    if let Some((increment, offset)) = reading.auto_increment {
+        out.push(3); // Q_AUTO_INCREMENT
+        out.extend_from_slice(&increment.to_le_bytes());
+        out.extend_from_slice(&offset.to_le_bytes());
+    }
     out.push(4); // Q_CHARSET: client, connection, server
     for collation in [reading.client(), reading.connection, reading.server] {
         out.extend_from_slice(&collation.to_le_bytes());
