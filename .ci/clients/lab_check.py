@@ -23,7 +23,7 @@ WORKLOADS = ["oltp_point_select", "oltp_update_non_index", "oltp_update_non_inde
              "oltp_read_write"]
 ROWS = 2000
 MODES = ["no transaction", "BEGIN, COMMIT", "autocommit=0, COMMIT", "READ ONLY, COMMIT"]
-EXPERIMENTS = ["tx-modes", "fsync", "dtm", "search", "thread-pool", "group-commit", "clocks"]
+EXPERIMENTS = ["tx-modes", "fsync", "dtm", "search", "workloads", "thread-pool", "group-commit", "clocks"]
 
 
 def data_of(report, name):
@@ -110,6 +110,34 @@ def check_modes(found):
     assert lines[MODES[2]][1] == "COMMIT", lines
 
 
+def check_workloads(found):
+    """Each was measured on each server, and what was loaded is told."""
+    assert not found["gaps"], found["gaps"]
+    measured = {(one["target"], one["workload"]) for one in found["measurements"]}
+    assert len(measured) == 9 and all(one["events_per_s"] > 0 for one in found["measurements"]), found
+    assert {one["target"] for one in found["loaded"]} == {"cohort", "mariadb"}, found["loaded"]
+    for one in found["loaded"]:
+        assert one["rows_per_s"][0] > 0 and one["memory_bytes"] > 1 << 20, one
+
+
+def workloads():
+    """`cohort lab workloads`: all of them, with what they need, and a recovery."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = pathlib.Path(directory) / "results.json"
+        done = run("workloads", "--rows", str(ROWS), "--rounds", "1", "--seconds", "0.5", "--warmup", "0.5",
+                   "--rest", "0", "--loads", "1", "--recovery", "1", "--json", path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = data_of(json.loads(path.read_text()), "workloads")
+    assert not found["gaps"], found["gaps"]
+    assert len(found["measurements"]) == 21, found
+    # Of the long ones none may end in time, where the server is slow.
+    idle = {one["workload"] for one in found["measurements"] if one["events_per_s"] == 0}
+    assert idle <= {"read_only_64", "read_write_64"}, found
+    assert found["recovery"]["changes"] > 0 < found["recovery"]["seconds"], found["recovery"]
+    unknown = run("workloads", "--workloads", "insert_7")
+    assert unknown.returncode == 2 and "there are point_select_64" in unknown.stderr, unknown.stderr
+
+
 def check_commits(found):
     """What is counted inside, in the log and outside is the same."""
     has_strace = shutil.which("strace") is not None
@@ -174,6 +202,7 @@ def everything():
             assert one["findings"] and one["tables"] and one["title"] in done.stdout, one
         check_page(paths[1].read_text(), report)
         check_modes(data_of(report, "tx-modes"))
+        check_workloads(data_of(report, "workloads"))
         check_commits(data_of(report, "fsync"))
         check_commits(data_of(report, "group-commit"))
         check_clocks(report)
@@ -228,6 +257,7 @@ def interrupted(server, target):
 def main():
     everything()
     slow_disk()
+    workloads()
     dtm()
     with Cohort("--max-connections", "50") as server:
         target = f"ci=mysql://root@127.0.0.1:{server.port}/lab?pid={server.process.pid}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""TPC-H's 22 queries: the answers are MySQL's, and the plans those of bench/tpch/plans.txt.
+"""TPC-H's 22 queries: the answers are MySQL's, and the plans those of .ci/measure/tpch/plans.txt.
 
   .ci/clients/tpch.py [--write]
 
---write keeps the plans as they are now. The figures are those of bench/tpch/run: here the tables are small.
+--write keeps the plans as they are now. The figures are those of .ci/measure/tpch/run: here the tables are small.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from logs import PEERS
 from replicas import MySQL
 from sources import Source
 
-BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench/tpch"
-KEPT = BENCH / "plans.txt"
+TPCH = pathlib.Path(__file__).resolve().parents[2] / ".ci/measure/tpch"
+KEPT = TPCH / "plans.txt"
 
 
 def main():
@@ -32,7 +32,7 @@ def main():
             servers.append(f"mysql={peer.port},root")
         else:
             print("tpch: no MySQL to compare the answers with")
-        subprocess.run([sys.executable, BENCH / "run", *servers, "--scale", "0.01", "--rounds", "1",
+        subprocess.run([sys.executable, TPCH / "run", *servers, "--scale", "0.01", "--rounds", "1",
                         "--data", room / "data", "--plans", room / "plans"], check=True)
         plans = (room / "plans").read_text()
         if "--write" in sys.argv:
@@ -45,7 +45,7 @@ def main():
                 break
             assert server.stop() == 0
             server.start()
-            subprocess.run([sys.executable, BENCH / "run", servers[0], "--no-load", "--queries", "0",
+            subprocess.run([sys.executable, TPCH / "run", servers[0], "--no-load", "--queries", "0",
                             "--plans", room / "plans"], check=True, stdout=subprocess.DEVNULL)
             plans = (room / "plans").read_text()
         assert not changed, "plans have changed (--write keeps them):\n" + "\n".join(changed)

@@ -5,7 +5,7 @@ use super::{
     report::{Keeper, Output},
     search,
     target::{OWN, Target},
-    thread_pool, tx_modes,
+    thread_pool, tx_modes, workloads,
 };
 use clap::{Args, Command};
 
@@ -48,6 +48,9 @@ Examples:
 /// of its four minutes is for loading, logins, and what has a fixed size.
 const QUICK_S: f64 = 90.0;
 
+/// Those of a target in a round: of tx-modes, dtm, workloads and thread-pool, each with its warm-up.
+const QUICK_MEASUREMENTS: usize = 8 + 4 + 3 + 8;
+
 /// The sizes of a run.
 struct Sizes {
     rounds: usize,
@@ -64,6 +67,8 @@ struct Sizes {
     texts: u32,
     /// Rounds of `clocks`: what it looks for is small.
     turns: usize,
+    /// Options of workloads.
+    workloads: &'static [&'static str],
 }
 
 /// Measures, prints tables, and writes the files.
@@ -93,6 +98,7 @@ fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String> {
             "thread-pool" => parsed(line).and_then(|o| thread_pool::measure_all(&o, keeper)),
             "search" => parsed(line).and_then(|o| search::measure_all(&o, keeper)),
             "clocks" => parsed(line).and_then(|o| clocks::measure_all(&o, keeper)),
+            "workloads" => parsed(line).and_then(|o| workloads::measure_all(&o, keeper)),
             _ => parsed(line).and_then(|o| group_commit::measure_all(&o, keeper)),
         };
         interrupt::check()?;
@@ -127,6 +133,7 @@ impl Options {
             columns: "none,0-sql,2-sql,2-sql-barrier,2-sql-limit,none-10,10-sql,10-sql-barrier",
             texts: 2_500_000,
             turns: 15,
+            workloads: &[],
         };
         let mut sizes = match self.quick {
             false => full,
@@ -140,6 +147,12 @@ impl Options {
                 columns: "none,2-sql,2-sql-barrier,2-sql-limit",
                 texts: 20_000,
                 turns: 3,
+                workloads: &[
+                    "--workloads=point_select_64,insert_64,update_non_index_64",
+                    "--loads=1",
+                    "--rest=0",
+                    "--recovery=0",
+                ],
                 seconds: 0.0,
                 rounds: 3,
             },
@@ -148,8 +161,7 @@ impl Options {
         sizes.turns = self.rounds.unwrap_or(sizes.turns);
         sizes.rows = self.rows.unwrap_or(sizes.rows);
         if self.quick {
-            // 8 of tx-modes, 4 of dtm, 8 of thread-pool; each with its warm-up.
-            let measurements = (8 + 4 + 8) * targets * sizes.rounds;
+            let measurements = QUICK_MEASUREMENTS * targets * sizes.rounds;
             sizes.seconds = QUICK_S / measurements as f64 / 1.5;
         }
         sizes.seconds = self.seconds.unwrap_or(sizes.seconds);
@@ -182,6 +194,8 @@ impl Sizes {
         let mut counted = vec![rounds, format!("--inserts={}", self.inserts)];
         counted.extend(options.trace.then(|| "--trace".to_owned()));
         let tx_modes = vec![table.clone(), format!("--clients={}", self.clients)];
+        let mut workloads = vec![table.clone()];
+        workloads.extend(self.workloads.iter().map(|option| (*option).to_owned()));
         let thread_pool = vec![
             table,
             format!("--connections={}", self.connections),
@@ -199,6 +213,7 @@ impl Sizes {
             lines.push(("dtm", [&with_rows[..], &timed, &dtm].concat()));
             lines.push(("search", [&with_rows[..], &search].concat()));
         }
+        lines.push(("workloads", [&all[..], &timed, &workloads].concat()));
         lines.push(("thread-pool", [&all[..], &timed, &thread_pool].concat()));
         lines.push(("group-commit", [&all[..], &counted].concat()));
         // That is about this program's own server, whatever it is called.
@@ -233,7 +248,7 @@ mod tests {
                 .map(|target| target.parse().unwrap())
                 .collect();
             let lines = options.sizes(targets.len()).lines(&options, &targets);
-            assert_eq!(lines.len(), if targets == [Target::Limit] { 4 } else { 7 });
+            assert_eq!(lines.len(), if targets == [Target::Limit] { 5 } else { 8 });
             for (name, line) in &lines {
                 let parsed = match *name {
                     "tx-modes" => parsed::<tx_modes::Options>(line).map(drop),
@@ -242,6 +257,7 @@ mod tests {
                     "thread-pool" => parsed::<thread_pool::Options>(line).map(drop),
                     "search" => parsed::<search::Options>(line).map(drop),
                     "clocks" => parsed::<clocks::Options>(line).map(drop),
+                    "workloads" => parsed::<workloads::Options>(line).map(drop),
                     _ => parsed::<group_commit::Options>(line).map(drop),
                 };
                 assert_eq!(parsed, Ok(()), "{name} {line:?}");
@@ -259,7 +275,7 @@ mod tests {
             let sizes = options.sizes(count);
             let each = 1.5 * sizes.seconds;
             assert!(
-                (each * (20 * 3 * count) as f64 - QUICK_S).abs() < 1.0,
+                (each * (QUICK_MEASUREMENTS * 3 * count) as f64 - QUICK_S).abs() < 1.0,
                 "{each}"
             );
         }

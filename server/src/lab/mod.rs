@@ -2,7 +2,8 @@
 //! server that speaks MySQL's protocol.
 //!
 //! An experiment is a module with its options, what it measures and its report ([`tx_modes`],
-//! [`fsync`], [`dtm`], [`thread_pool`], [`group_commit`], [`search`], [`clocks`], [`connections`]). They share how servers are named and reached
+//! [`fsync`], [`dtm`], [`workloads`], [`thread_pool`], [`group_commit`], [`search`], [`clocks`],
+//! [`connections`]). They share how servers are named and reached
 //! ([`target`], [`server`], [`own`]), the least that a server does ([`null_server`]), a disk
 //! that is slower ([`slow_disk`]), a connection
 //! for what is done between measurements ([`control`]), sysbench's table and statements ([`table`],
@@ -32,6 +33,7 @@ mod temporary;
 mod thread_pool;
 mod tx_modes;
 mod workload;
+mod workloads;
 
 pub(crate) use server::memory;
 
@@ -53,6 +55,9 @@ pub enum Experiment {
     /// A load, and twice the load with twice the clients: what group commit saves
     #[command(after_help = group_commit::EXAMPLES, after_long_help = group_commit::EXAMPLES)]
     GroupCommit(Box<group_commit::Options>),
+    /// What servers do in a second: sysbench's workloads and some others
+    #[command(after_help = workloads::EXAMPLES, after_long_help = workloads::EXAMPLES)]
+    Workloads(Box<workloads::Options>),
     /// Throughput and latency from 16 to 16,384 connections, with and without transactions, for
     /// the modes of the scheduler and beside other servers
     #[command(after_help = thread_pool::EXAMPLES, after_long_help = thread_pool::EXAMPLES)]
@@ -91,6 +96,7 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::TxModes(options) => watched(|| tx_modes::run(options)),
         Experiment::Fsync(options) => watched(|| fsync::run(options)),
         Experiment::GroupCommit(options) => watched(|| group_commit::run(options)),
+        Experiment::Workloads(options) => watched(|| workloads::run(options)),
         Experiment::ThreadPool(options) => watched(|| thread_pool::run(options)),
         Experiment::Search(options) => watched(|| search::run(options)),
         Experiment::Clocks(options) => watched(|| clocks::run(options)),

@@ -54,7 +54,7 @@ impl Own {
         Own::reached(child, port, Some(made), &output)
     }
 
-    /// The same with these options of `cohort serve`.
+    /// The same with flags of `cohort serve`.
     pub fn start_with(
         connections: usize,
         directory: Option<&Path>,

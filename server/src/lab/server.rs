@@ -4,7 +4,7 @@ use super::{
     control::{Control, Error},
     own::Own,
     report::Described,
-    table,
+    table::{self, Made},
     target::{Endpoint, LIMIT, OWN, Target},
 };
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
@@ -277,6 +277,13 @@ impl Server {
         }
         let database = self.endpoint.account.database.clone();
         table::ensure(&mut self.control, &database, &self.name, rows)
+            .map_err(|error| format!("{}: loading: {error}", self.name))
+    }
+
+    /// Makes the table, whether it is there or not.
+    pub fn load_afresh(&mut self, rows: u32) -> Result<Made, String> {
+        let database = self.endpoint.account.database.clone();
+        table::make(&mut self.control, &database, &self.name, rows)
             .map_err(|error| format!("{}: loading: {error}", self.name))
     }
 

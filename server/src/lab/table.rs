@@ -6,7 +6,10 @@ use super::{
     workload::Draw,
 };
 use crate::progress::Progress;
-use std::sync::atomic::Ordering;
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
 
 /// Rows of one INSERT: 200 kB, which every server takes.
 const BATCH: u32 = 1000;
@@ -19,17 +22,41 @@ const CREATE: &str = "CREATE TABLE sbtest1(
   PRIMARY KEY (id)
 ) ENGINE = innodb";
 
+/// How long it took to make the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Made {
+    /// Until its rows were there.
+    pub rows: Duration,
+    /// From then until its index was.
+    pub index: Duration,
+}
+
 /// Sees to it that `sbtest1` has so many rows in the connection's database, which is made if it
 /// is not there.
 pub fn ensure(control: &mut Control, database: &str, name: &str, rows: u32) -> Result<(), Error> {
-    control.query(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))?;
-    control.query(&format!("USE `{database}`"))?;
-    if has(control, rows)? {
-        return Ok(());
+    open(control, database)?;
+    match has(control, rows)? {
+        true => Ok(()),
+        false => fill(control, name, rows).map(drop),
     }
+}
+
+/// Makes `sbtest1` with so many rows, whether it is there or not.
+pub fn make(control: &mut Control, database: &str, name: &str, rows: u32) -> Result<Made, Error> {
+    open(control, database)?;
+    fill(control, name, rows)
+}
+
+fn open(control: &mut Control, database: &str) -> Result<(), Error> {
+    control.query(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))?;
+    control.query(&format!("USE `{database}`")).map(drop)
+}
+
+fn fill(control: &mut Control, name: &str, rows: u32) -> Result<Made, Error> {
     control.query("DROP TABLE IF EXISTS sbtest1")?;
     control.query(CREATE)?;
     let progress = Progress::new(format!("{name}: loading {rows} rows"), rows.into());
+    let begun = Instant::now();
     let mut random = Random::new(u64::from(rows));
     let mut first = 1;
     while first <= rows {
@@ -39,9 +66,13 @@ pub fn ensure(control: &mut Control, database: &str, name: &str, rows: u32) -> R
         first = last + 1;
     }
     drop(progress);
+    let loaded = Instant::now();
     let _progress = Progress::new(format!("{name}: creating the index on k"), 1);
     control.query("CREATE INDEX k_1 ON sbtest1(k)")?;
-    Ok(())
+    Ok(Made {
+        rows: loaded - begun,
+        index: loaded.elapsed(),
+    })
 }
 
 /// Whether the table is there and whole.

@@ -240,7 +240,7 @@ fn no_circles() {
 #[test]
 fn files_are_short() {
     let mut files = Vec::new();
-    for name in CRATES.into_iter().chain(["bench"]) {
+    for name in CRATES {
         sources(&root().join(name), &mut files);
     }
     for file in files {
@@ -260,14 +260,7 @@ fn paths(page: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The other folders that paths in the documents begin with.
-const FOLDERS: [&str; 6] = [
-    "applications",
-    "bench",
-    "differ",
-    "docs",
-    "examples",
-    "packaging",
-];
+const FOLDERS: [&str; 5] = ["applications", "differ", "docs", "examples", "packaging"];
 
 /// Whether a path of the documents is there, with or without `src` and the ending.
 fn exists(path: &str) -> bool {

@@ -13,7 +13,7 @@ use super::{
     rounds::{Rounds, announce},
     server::{Limit, MODES, Mode, Server},
     target::{Target, check_names},
-    workload::{WORKLOADS, Workload},
+    workload::Workload,
 };
 use crate::progress::Progress;
 use clap::Args;
@@ -44,7 +44,7 @@ pub struct Options {
     connections: Vec<usize>,
     /// Workloads, under sysbench's names; _trx is a transaction around the same
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", value_parser = Workload::named,
-          default_values = WORKLOADS.iter().map(|workload| workload.name))]
+          default_values = WORKLOADS)]
     workloads: Vec<&'static Workload>,
     /// Values of thread_pool_high_prio_mode, and off (thread_pool_size = 0); a server without
     /// the variable is measured as it is
@@ -73,6 +73,14 @@ pub struct Options {
     #[command(flatten)]
     output: Output,
 }
+
+/// What is measured if nothing else is asked for.
+const WORKLOADS: [&str; 4] = [
+    "oltp_point_select",
+    "oltp_update_non_index",
+    "oltp_update_non_index_trx",
+    "oltp_read_write",
+];
 
 /// What `--help` ends with.
 pub const EXAMPLES: &str = "\
