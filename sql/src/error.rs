@@ -373,6 +373,7 @@ errors! {
     1877 table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3005 converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
     3008 foreign_key_depth(max) "Foreign key cascade delete/update exceeds max depth of {max}.";
+    3012 explain_not_supported() "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
     3013 invalid_size(column) "Invalid size for column '{column}'.";
     3020 invalid_logarithm() "Invalid argument for logarithm";
     3024 query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";

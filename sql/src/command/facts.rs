@@ -81,6 +81,7 @@ impl Command {
             Command::ResetPersist { .. } => Facts::of("reset").needs(needed::PERSISTED),
             Command::Use(_) => Facts::of("change_db"),
             Command::Show(show, _) => Facts::of(show.counter()),
+            Command::ExplainConnection { .. } => Facts::of("explain_other").not_preparable(),
             Command::Kill { .. } => Facts::of("kill"),
             Command::Flush { .. } => Facts::of("flush").commits().needs(self.flushing()),
             Command::FlushTables { .. } => Facts::of("flush").commits().needs(needed::FLUSH_TABLES),

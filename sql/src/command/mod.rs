@@ -487,6 +487,13 @@ pub enum Command {
     Use(String),
     /// SHOW.
     Show(Show, Filter),
+    /// EXPLAIN FOR CONNECTION.
+    ExplainConnection {
+        /// FORMAT, if it is said.
+        format: Option<String>,
+        /// Whose statement.
+        id: u64,
+    },
     /// KILL.
     Kill {
         /// The connection, not only its query.

@@ -90,11 +90,31 @@ fn describe(c: &mut Cursor) -> Parsed<Option<Command>> {
         .iter()
         .any(|word| next.eq_ignore_ascii_case(word.as_bytes()))
     {
+        if let Some(command) = explain_connection(c)? {
+            return Ok(Some(command));
+        }
         refuse_of_explain(c)?;
         return Ok(None);
     }
     c.next();
     show::describe(c).map(Some)
+}
+
+/// EXPLAIN [FORMAT = …] FOR CONNECTION; nothing is taken of anything else.
+fn explain_connection(c: &mut Cursor) -> Parsed<Option<Command>> {
+    let place = c.place();
+    c.next();
+    let mut format = None;
+    if c.eat("FORMAT") && c.eat_symbol("=") {
+        format = Some(c.name_or_string()?);
+    }
+    if !c.eat_all(&["FOR", "CONNECTION"]) {
+        c.go_back(place);
+        return Ok(None);
+    }
+    let id = c.unsigned()?;
+    c.expect_end()?;
+    Ok(Some(Command::ExplainConnection { format, id }))
 }
 
 /// 1235 for the clauses of EXPLAIN that there are not, by their names.
@@ -107,7 +127,8 @@ fn refuse_of_explain(c: &Cursor) -> Parsed<()> {
         if is(word, "FOR") {
             let next = c.text(c.peek_at(at + 1));
             let what = match is(next, "CONNECTION") {
-                true => "EXPLAIN FOR CONNECTION",
+                // Alone it has been taken before.
+                true => "EXPLAIN ANALYZE FOR CONNECTION",
                 false => "EXPLAIN FOR SCHEMA",
             };
             return Err(SqlError::not_supported(what));

@@ -48,6 +48,9 @@ impl Session {
             }
             Command::Use(name) => self.use_database(name)?,
             Command::Show(what, filter) => return self.show(what, filter, params, out),
+            Command::ExplainConnection { format, id } => {
+                return self.explain_connection(format.as_deref(), *id, out);
+            }
             Command::Kill { connection, id } => self.kill(*connection, id, params)?,
             Command::Flush {
                 logs,

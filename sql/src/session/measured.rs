@@ -42,6 +42,8 @@ pub(super) struct Measured {
     running: Running,
     /// Somebody wants to know how long the statement takes: performance_schema, or the slow log.
     is_timed: bool,
+    /// The one before may have been written to the slow log.
+    may_be_slow: bool,
     /// The text that is to be kept in the place of what the client sent: EXECUTE's.
     text: Option<Arc<str>>,
     /// The kind of the statement that runs, once it has a plan.
@@ -125,9 +127,11 @@ impl Session {
         self.tell_ended(0);
         let state = &mut self.state;
         state.rows_sent = 0;
-        let slow = state.entry.recent.lock().take_slow();
-        state.counters().add(Counter::SlowQueries, slow);
         let measured = &mut self.measured;
+        if std::mem::take(&mut measured.may_be_slow) {
+            let slow = state.entry.recent.lock().take_slow();
+            state.counters().add(Counter::SlowQueries, slow);
+        }
         measured.kind = None;
         measured.command = None;
         measured.text = None;
@@ -214,9 +218,6 @@ impl Session {
     /// The statement has ended, but for its reply.
     pub(super) fn measure_end(&mut self, text: Option<Arc<str>>, error: Option<&SqlError>) {
         let state = &self.state;
-        if !state.io.is_empty() {
-            state.entry.recent.lock().note_tables(&state.io);
-        }
         let measured = &mut self.measured;
         let is_wanted = measured.is_timed || state.instance.audit.is_on();
         let Some(text) = text.filter(|_| is_wanted && !state.internal) else {
@@ -227,7 +228,8 @@ impl Session {
             None if measures => Some(kind_of(&mut measured.texts, &self.state, &text)),
             kind => kind,
         };
-        let running = measured.running;
+        let (begun_us, clock_ns) = (measured.running.begun_us, measured.running.clock_ns);
+        let locks_before = measured.running.locks_ns;
         let clock = match measured.is_timed {
             true => state.instance.env().monotonic_nanos(),
             false => 0,
@@ -245,21 +247,23 @@ impl Session {
         let settings = state.settings();
         // A log that this statement has turned on does not know when it began.
         let slow = (measured.is_timed && logs.is_on(LogKind::Slow)).then(|| Slow {
+            logs: Arc::clone(logs),
             who: Arc::clone(&state.logged),
             least_ns: settings.slow_ns,
             examined_min: settings.slow_examined_min,
             killed: state.entry.is_closing(),
             is_admin: ADMIN.contains(&command),
         });
+        measured.may_be_slow |= slow.is_some();
         let error = error.map(|error| without_secret(error, &text));
         let ended = Ended {
             text: measured.text.take().unwrap_or(text),
             database: Arc::clone(&state.database),
             command,
-            begun_us: running.begun_us,
+            begun_us,
             timestamp: state.now_micros / 1_000_000,
-            took_ns: clock.saturating_sub(running.clock_ns),
-            locks_ns: state.owner.locks_ns().saturating_sub(running.locks_ns),
+            took_ns: clock.saturating_sub(clock_ns),
+            locks_ns: state.owner.locks_ns().saturating_sub(locks_before),
             error,
             warnings: state.warnings.count(),
             rows_sent: state.rows_sent,
@@ -272,9 +276,7 @@ impl Session {
         measured.note = Some(Note {
             kind,
             recent: Arc::clone(&state.entry.recent),
-            logs: Arc::clone(logs),
             slow,
-            before: running.counts,
             commit,
             ended,
         });
@@ -288,7 +290,8 @@ impl Session {
     /// The statement that has ended, for whoever holds its reply back.
     pub fn take_note(&mut self) -> Option<Note> {
         let mut note = self.measured.note.take()?;
-        note.count(&Counts::of(self.state.counters()));
+        let before = &self.measured.running.counts;
+        note.count(before, &Counts::of(self.state.counters()));
         Some(note)
     }
 

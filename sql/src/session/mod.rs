@@ -16,6 +16,7 @@ mod component;
 mod created;
 mod dump;
 mod emptied;
+mod explained;
 mod grant;
 mod gtid;
 mod init_connect;
@@ -53,7 +54,6 @@ use crate::{
     rights::Rights,
     show::{self, Shown},
     state::{Attributes, Encryption, Entry, GtidNext},
-    statements::TableIo,
     status::Counter,
     warnings::{Level, Warnings},
 };
@@ -177,13 +177,12 @@ impl Session {
         let entry = Entry::new(
             id,
             Arc::clone(&owner),
-            who.user.clone(),
-            who.host.clone(),
+            (who.user.clone(), who.host.clone()),
             now,
+            instance.measures(),
         );
         let entry = Arc::new(entry);
         instance.sessions.open(Arc::clone(&entry));
-        let measures = instance.measures();
         let mut state = State {
             variables: instance.globals.session(),
             instance,
@@ -210,7 +209,6 @@ impl Session {
             row_count: 0,
             found_rows: 0,
             rows_sent: 0,
-            io: TableIo::new(measures),
             logged: Arc::default(),
             now_micros: i64::try_from(now).unwrap_or(i64::MAX),
             timestamp: None,

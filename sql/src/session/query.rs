@@ -729,7 +729,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         select_limit: settings.select_limit,
         insert_id: state.insert_id,
         auto_increment: settings.auto_increment,
-        io: &state.io,
+        io: &state.entry.io,
         relations: running.relations,
         demands: running.demands,
         ignore: running.ignore,

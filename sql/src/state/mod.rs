@@ -35,7 +35,7 @@ use crate::{
     expr::{ExprType, Seeds},
     privileges::{AnyOf, Privilege, Privileges, quoted_account},
     rights::{Object, Rights},
-    statements::{TableIo, Who},
+    statements::Who,
     status::Counters,
     user_locks::Holder,
     users::Users,
@@ -138,8 +138,6 @@ pub struct State {
     pub gtid: GtidNext,
     /// How many of GET_LOCK()'s locks it holds.
     pub user_locks_held: AtomicU32,
-    /// What the statement that runs does to the rows of tables.
-    pub(crate) io: TableIo,
     /// The session as others see it: process list and counters.
     pub(crate) entry: Arc<Entry>,
 }

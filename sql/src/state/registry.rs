@@ -1,7 +1,9 @@
 //! The sessions of a server: who is connected, what they do, and how to stop them.
 
 use crate::{
-    statements::{Commands, Commits, Errors, Recent, RowCounts, Used, add_commands, reset_times},
+    statements::{
+        Commands, Commits, Errors, Recent, RowCounts, TableIo, Used, add_commands, reset_times,
+    },
     status::Counters,
 };
 use cohort_engine::txn::Owner;
@@ -82,6 +84,8 @@ pub struct Entry {
     pub attributes: Mutex<Attributes>,
     /// Its statements that have ended.
     pub recent: Arc<Mutex<Recent>>,
+    /// Which tables and indexes it has used, and how.
+    pub(crate) io: TableIo,
     /// Over what it comes: `Socket`, `TCP/IP`, `SSL/TLS`.
     pub means: OnceLock<&'static str>,
     /// KILL CONNECTION: it must end.
@@ -108,7 +112,13 @@ const PLACES_MAX: usize = 10_000;
 impl Entry {
     /// A session that does nothing yet.
     #[must_use]
-    pub fn new(id: u64, owner: Arc<Owner>, user: String, host: String, now_micros: u64) -> Entry {
+    pub fn new(
+        id: u64,
+        owner: Arc<Owner>,
+        (user, host): (String, String),
+        now_micros: u64,
+        measures: bool,
+    ) -> Entry {
         let activity = Activity {
             user,
             host,
@@ -125,6 +135,7 @@ impl Entry {
             activity: Mutex::new(activity),
             attributes: Mutex::default(),
             recent: Arc::default(),
+            io: TableIo::new(measures),
             means: OnceLock::new(),
             closing: AtomicBool::new(false),
         }
@@ -151,12 +162,6 @@ impl Entry {
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
-    }
-}
-
-fn add_tables(sums: &mut FxHashMap<Used, RowCounts>, more: &FxHashMap<Used, RowCounts>) {
-    for (used, counts) in more {
-        sums.entry(*used).or_default().add(counts);
     }
 }
 
@@ -221,7 +226,7 @@ impl Registry {
             self.uncount_user(&entry.activity.lock().user);
             let mut recent = entry.recent.lock();
             recent.hand_on();
-            add_tables(&mut self.tables.lock(), &recent.take_tables());
+            entry.io.add_to(&mut self.tables.lock());
             self.commits.lock().absorb(recent.take_commits());
             self.leave(&entry.place(), recent.commands());
         }
@@ -240,7 +245,7 @@ impl Registry {
     pub fn tables(&self) -> FxHashMap<Used, RowCounts> {
         let mut sums = self.tables.lock().clone();
         for entry in self.list() {
-            add_tables(&mut sums, entry.recent.lock().tables());
+            entry.io.add_to(&mut sums);
         }
         sums
     }
@@ -248,7 +253,7 @@ impl Registry {
     pub fn forget_tables(&self) {
         self.tables.lock().clear();
         for entry in self.list() {
-            drop(entry.recent.lock().take_tables());
+            entry.io.forget();
         }
     }
     fn arrive(&self, place: Place) {

@@ -51,9 +51,14 @@ impl Counts {
     /// The number of one of them; 0 for a counter that is not among them.
     #[must_use]
     pub fn get(&self, counter: Counter) -> u64 {
-        let mut all = COUNTED.iter().zip(self.0);
-        all.find(|(known, _)| **known == counter)
-            .map_or(0, |(_, count)| count)
+        let at = COUNTED.iter().position(|known| *known == counter);
+        at.and_then(|at| self.0.get(at)).copied().unwrap_or(0)
+    }
+    /// Rows that were looked at.
+    #[must_use]
+    pub fn examined(&self) -> u64 {
+        const AT: usize = place_of(Counter::RowsExamined);
+        self.0[AT]
     }
     /// Adds another statement's.
     pub fn add(&mut self, other: &Counts) {
@@ -64,8 +69,18 @@ impl Counts {
     /// Whether rows were looked for without an index.
     #[must_use]
     pub fn without_index(&self) -> bool {
-        self.get(Counter::ScansUnindexed) > 0
+        const AT: usize = place_of(Counter::ScansUnindexed);
+        self.0[AT] > 0
     }
+}
+
+/// Where a counter is among those that are counted; what each statement asks for is not looked for.
+const fn place_of(counter: Counter) -> usize {
+    let mut at = 0;
+    while COUNTED[at] as usize != counter as usize {
+        at += 1;
+    }
+    at
 }
 
 /// A statement that runs: what is known when it begins.
@@ -161,6 +176,8 @@ mod tests {
         let grown = Counts::of(&counters).since(&before);
         assert_eq!(grown.get(Counter::SortRows), 2);
         assert!(grown.without_index());
+        counters.add(Counter::RowsExamined, 4);
+        assert_eq!(Counts::of(&counters).since(&before).examined(), 4);
         assert_eq!(grown.get(Counter::Questions), 0);
         // FLUSH STATUS in between.
         counters.reset();

@@ -17,6 +17,42 @@ static ENDS: LazyLock<Vec<u64>> = LazyLock::new(|| {
     ends.chain([u64::MAX]).collect()
 });
 
+/// Sixteen cells for each power of two: in which bucket the least time of a cell is. A cell has two
+/// buckets at most, or three.
+static CELLS: LazyLock<Vec<u16>> = LazyLock::new(|| {
+    let least = |cell: usize| match cell {
+        cell if cell < 16 => cell as u64,
+        cell => (16 + cell as u64 % 16) << (cell / 16 - 1),
+    };
+    let bucket = |cell| ENDS.partition_point(|end| *end <= least(cell));
+    let cells = 0..16 * 61;
+    cells
+        .map(|cell| bucket(cell).min(BUCKETS - 1) as u16)
+        .collect()
+});
+
+/// In which cell a time is.
+fn cell_of(ns: u64) -> usize {
+    match ns {
+        0..16 => ns as usize,
+        _ => {
+            let power = ns.ilog2() - 4;
+            16 * (1 + power as usize) + (ns >> power) as usize % 16
+        }
+    }
+}
+
+/// In which bucket a time is.
+fn bucket_of(ns: u64) -> usize {
+    let mut bucket = CELLS
+        .get(cell_of(ns))
+        .map_or(BUCKETS - 1, |at| usize::from(*at));
+    while ENDS.get(bucket).is_some_and(|end| *end <= ns) {
+        bucket += 1;
+    }
+    bucket.min(BUCKETS - 1)
+}
+
 /// From where to where a bucket goes, in nanoseconds; the end is not in it.
 #[must_use]
 pub fn bucket_bounds(bucket: usize) -> (u64, u64) {
@@ -32,8 +68,7 @@ pub struct Histogram(Vec<(u16, u64)>);
 impl Histogram {
     /// Counts a time in nanoseconds.
     pub fn count(&mut self, ns: u64) {
-        let bucket = ENDS.partition_point(|end| *end <= ns).min(BUCKETS - 1);
-        self.add_to(bucket as u16, 1); // there are 450
+        self.add_to(bucket_of(ns) as u16, 1); // there are 450
     }
     fn add_to(&mut self, bucket: u16, count: u64) {
         match self.0.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
@@ -82,6 +117,17 @@ mod tests {
         for bucket in 1..BUCKETS {
             let ((_, end), (low, high)) = (bucket_bounds(bucket - 1), bucket_bounds(bucket));
             assert!(end == low && low < high, "{bucket}");
+        }
+    }
+
+    #[test]
+    fn buckets_are_found() {
+        let near = |ns: &u64| [ns.saturating_sub(1), *ns, ns.saturating_add(1)];
+        let powers = (0..64).map(|power| 1_u64 << power);
+        let times: Vec<u64> = ENDS.iter().copied().chain(powers).collect();
+        for ns in times.iter().flat_map(near) {
+            let wanted = ENDS.partition_point(|end| *end <= ns).min(BUCKETS - 1);
+            assert_eq!(bucket_of(ns), wanted, "{ns}");
         }
     }
 

@@ -7,12 +7,9 @@ use super::{
     histogram::Histogram,
     log_files::QueryLogs,
     query_logs::Who,
-    table_io::{RowCounts, TableIo, Used},
 };
-use crate::status::Counter;
 use cohort_engine::txn::CommitTimes;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -156,8 +153,6 @@ pub struct Recent {
     count: u64,
     /// How many were slow since the session has counted them.
     slow: u64,
-    /// Which tables and indexes it has used, and how.
-    tables: FxHashMap<Used, RowCounts>,
 }
 
 impl Recent {
@@ -268,19 +263,6 @@ impl Recent {
     pub fn take_slow(&mut self) -> u64 {
         std::mem::take(&mut self.slow)
     }
-    /// Which tables and indexes a statement has used, and how.
-    pub fn note_tables(&mut self, io: &TableIo) {
-        io.take(&mut self.tables);
-    }
-    /// The tables and indexes that were used, and how.
-    #[must_use]
-    pub fn tables(&self) -> &FxHashMap<Used, RowCounts> {
-        &self.tables
-    }
-    /// Forgets them: they are somebody else's now, or TRUNCATE TABLE was said.
-    pub fn take_tables(&mut self) -> FxHashMap<Used, RowCounts> {
-        std::mem::take(&mut self.tables)
-    }
     /// How many statements there have been.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -295,17 +277,16 @@ pub struct Note {
     /// None: performance_schema is off, and only logs want to know.
     pub(crate) kind: Option<Arc<Kind>>,
     pub(crate) recent: Arc<Mutex<Recent>>,
-    pub(crate) logs: Arc<QueryLogs>,
     /// Who ran it, if it may have to be written to the slow log.
     pub(crate) slow: Option<Slow>,
-    /// The session's counters before it.
-    pub(crate) before: Counts,
     /// The transaction that it has committed.
     pub(crate) commit: Option<Commit>,
 }
 
 /// When a statement is slow, and whose it is.
 pub struct Slow {
+    /// Counting who refers to it is everybody's: only those who may have to write to it do.
+    pub(crate) logs: Arc<QueryLogs>,
     pub(crate) who: Arc<Who>,
     /// long_query_time, in nanoseconds.
     pub(crate) least_ns: u64,
@@ -318,10 +299,10 @@ pub struct Slow {
 }
 
 impl Note {
-    /// It has brought the session's counters to where they are.
-    pub(crate) fn count(&mut self, now: &Counts) {
-        self.ended.counts = now.since(&self.before);
-        self.ended.rows_examined = self.ended.counts.get(Counter::RowsExamined);
+    /// It has brought the session's counters from there to where they are.
+    pub(crate) fn count(&mut self, before: &Counts, now: &Counts) {
+        self.ended.counts = now.since(before);
+        self.ended.rows_examined = self.ended.counts.examined();
     }
     /// Its commit is durable, after another wait of so many nanoseconds; or it is not, and there is
     /// none.
@@ -337,12 +318,12 @@ impl Note {
         self.ended.took_ns += waited_ns;
         if let Some(slow) = &self.slow {
             let is_slow = self.ended.took_ns >= slow.least_ns;
-            let without_index = self.logs.wants_unindexed() && self.ended.counts.without_index();
-            let is_left_out = slow.is_admin && !self.logs.wants_admin();
+            let without_index = slow.logs.wants_unindexed() && self.ended.counts.without_index();
+            let is_left_out = slow.is_admin && !slow.logs.wants_admin();
             let is_wanted = (is_slow || without_index) && !is_left_out;
             if is_wanted
                 && self.ended.rows_examined >= slow.examined_min
-                && self
+                && slow
                     .logs
                     .slow(&slow.who, &self.ended, without_index, slow.killed)
             {

@@ -34,10 +34,20 @@ impl RowCounts {
     }
 }
 
-/// What a statement does to the rows of tables. It is few tables: a list is quicker than a map.
+/// So many tables and indexes are looked for one by one.
+const FEW: usize = 8;
+
+/// What a session does to the rows of tables. What it used lately is few tables: a list is quicker than a
+/// map, to which it hands them on when there are more.
 pub struct TableIo {
-    counts: Mutex<Vec<(Used, RowCounts)>>,
+    counts: Mutex<Counted>,
     is_wanted: bool,
+}
+
+#[derive(Default)]
+struct Counted {
+    lately: Vec<(Used, RowCounts)>,
+    before: FxHashMap<Used, RowCounts>,
 }
 
 impl TableIo {
@@ -55,25 +65,30 @@ impl TableIo {
             return;
         }
         let mut all = self.counts.lock();
-        match all.iter_mut().find(|(known, _)| *known == used) {
-            Some((_, counts)) => count(counts),
-            None => {
-                let mut counts = RowCounts::default();
-                count(&mut counts);
-                all.push((used, counts));
+        let Counted { lately, before } = &mut *all;
+        if let Some((_, counts)) = lately.iter_mut().find(|(known, _)| *known == used) {
+            return count(counts);
+        }
+        if lately.len() >= FEW {
+            for (used, counts) in lately.drain(..) {
+                before.entry(used).or_default().add(&counts);
             }
         }
+        let mut counts = RowCounts::default();
+        count(&mut counts);
+        lately.push((used, counts));
     }
-    /// Hands all on.
-    pub fn take(&self, sums: &mut FxHashMap<Used, RowCounts>) {
-        for (used, counts) in self.counts.lock().drain(..) {
-            sums.entry(used).or_default().add(&counts);
+    /// Adds all of it.
+    pub fn add_to(&self, sums: &mut FxHashMap<Used, RowCounts>) {
+        let all = self.counts.lock();
+        let lately = all.lately.iter().map(|(used, counts)| (used, counts));
+        for (used, counts) in all.before.iter().chain(lately) {
+            sums.entry(*used).or_default().add(counts);
         }
     }
-    /// Whether there is anything to hand on.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.counts.lock().is_empty()
+    /// Begins at 0 again.
+    pub fn forget(&self) {
+        *self.counts.lock() = Counted::default();
     }
 }
 
@@ -83,17 +98,28 @@ mod tests {
 
     #[test]
     fn counts_are_kept_by_table_and_index() {
-        let (io, mut sums) = (TableIo::new(true), FxHashMap::default());
+        let io = TableIo::new(true);
+        // More tables than the list has room for, twice.
         for _ in 0..2 {
-            io.count((7, None), |counts| counts.inserted += 1);
-            io.count((7, Some(1)), |counts| counts.fetched += 3);
-            io.take(&mut sums);
-            assert!(io.is_empty());
+            for table in 0..3 * FEW as u32 {
+                io.count((table, None), |counts| counts.inserted += 1);
+                io.count((table, Some(1)), |counts| counts.fetched += 3);
+            }
         }
-        assert_eq!(sums[&(7, None)].inserted, 2);
-        assert_eq!(sums[&(7, Some(1))].fetched, 6);
-        let io = TableIo::new(false);
-        io.count((7, None), |counts| counts.inserted += 1);
-        assert!(io.is_empty());
+        let mut sums = FxHashMap::default();
+        io.add_to(&mut sums);
+        assert_eq!(sums.len(), 6 * FEW);
+        for table in 0..3 * FEW as u32 {
+            assert_eq!(sums[&(table, None)].inserted, 2);
+            assert_eq!(sums[&(table, Some(1))].fetched, 6);
+        }
+        io.forget();
+        let off = TableIo::new(false);
+        off.count((7, None), |counts| counts.inserted += 1);
+        for io in [io, off] {
+            let mut sums = FxHashMap::default();
+            io.add_to(&mut sums);
+            assert!(sums.is_empty());
+        }
     }
 }
