@@ -35,8 +35,10 @@ use super::{
     meta,
     progress::{Progress, Running, Stage},
     row_change::{Row, RowChange},
+    waiting::WaitFor,
 };
 use crate::{
+    Seq,
     store::{
         Delta, Horizon, Stamp, TextTree, TreeKey,
         base::{BaseSnapshot, BaseWrite},
@@ -48,6 +50,7 @@ use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, atomic::AtomicU64, atomic::Ordering},
+    time::Duration,
 };
 
 /// It is followed until so few rows are left, or they get no fewer.
@@ -62,6 +65,52 @@ struct Live<'a> {
     progress: &'a Progress,
     /// Whether anything was changed.
     changed: &'a Cell<bool>,
+    /// Of a build that nobody waits for.
+    pace: Option<Pace>,
+}
+
+/// How a build that nobody waits for leaves time to others: while they commit it rests as long as it
+/// has worked. Alone it does not rest.
+struct Pace {
+    /// When it began to work, in nanoseconds of the monotonic clock.
+    since_ns: Cell<u64>,
+    /// What was committed by then.
+    seen: Cell<Seq>,
+}
+
+impl Pace {
+    /// It works so long at least before it rests, in nanoseconds.
+    const WORK_NS: u64 = 2_000_000;
+    /// It looks for KILL so often while it rests.
+    const REST_NS: u64 = 50_000_000;
+
+    fn new(inner: &Inner) -> Pace {
+        Pace {
+            since_ns: Cell::new(inner.env.monotonic_nanos()),
+            seen: Cell::new(inner.log.visible()),
+        }
+    }
+    fn rest(&self, inner: &Inner, descriptor: &Descriptor) {
+        let worked = inner
+            .env
+            .monotonic_nanos()
+            .saturating_sub(self.since_ns.get());
+        if worked < Pace::WORK_NS {
+            return;
+        }
+        if inner.log.visible() > self.seen.get() {
+            descriptor.waiting.pause(WaitFor::Sleep);
+            let mut left = worked;
+            while left > 0 && !descriptor.is_killed() {
+                let step = left.min(Pace::REST_NS);
+                inner.env.sleep(Duration::from_nanos(step));
+                left -= step;
+            }
+            descriptor.waiting.resume(WaitFor::Sleep);
+        }
+        self.since_ns.set(inner.env.monotonic_nanos());
+        self.seen.set(inner.log.visible());
+    }
 }
 
 impl Site for Live<'_> {
@@ -83,7 +132,10 @@ impl Site for Live<'_> {
     }
     fn check(&self) -> Result<(), TxnError> {
         self.progress.add(KILL_CHECK);
-        self.descriptor.waiting.offer(true);
+        self.descriptor.waiting.offer(self.pace.is_none());
+        if let Some(pace) = &self.pace {
+            pace.rest(self.inner, self.descriptor);
+        }
         match self.descriptor.is_killed() {
             true => Err(TxnError::Killed),
             false => Ok(()),
@@ -100,6 +152,8 @@ pub(super) struct Building<'a> {
     new: Arc<Table>,
     /// Whether the rows are built, too.
     copies: bool,
+    /// Nobody waits for it.
+    gentle: bool,
     /// What the trees have: the rows of this moment.
     snapshot: Option<Arc<BaseSnapshot>>,
     /// Where checkpoints note what has changed since.
@@ -119,11 +173,12 @@ pub(super) struct Built {
 
 impl<'a> Building<'a> {
     /// Begins with what `new` has and `old` does not; `None`: there is nothing. `copies`: the rows
-    /// as well, which `convert` is for. From now on changes are noted.
+    /// as well, which `convert` is for. `gentle`:
+    /// nobody waits for it. From now on changes are noted.
     pub fn begin(
         inner: &'a Inner,
         (old, new): (&Arc<Table>, &Table),
-        copies: bool,
+        (copies, gentle): (bool, bool),
         descriptor: &'a Descriptor,
     ) -> Result<Option<Building<'a>>, TxnError> {
         if !copies && fresh_indexes(old, new).is_empty() {
@@ -138,6 +193,7 @@ impl<'a> Building<'a> {
             old: Arc::clone(old),
             new: Arc::new(new.clone()),
             copies,
+            gentle,
             snapshot: None,
             noted: inner.next_id.fetch_add(1, Ordering::Relaxed),
             changed: Cell::new(false),
@@ -159,6 +215,7 @@ impl<'a> Building<'a> {
             descriptor: self.descriptor,
             progress: &self.progress,
             changed: &self.changed,
+            pace: None,
         }
     }
     fn stage(&self, stage: Stage, rows: u64) {
@@ -177,7 +234,8 @@ impl<'a> Building<'a> {
         let rows = snapshot.tree_len(self.old.rows)?;
         self.stage(Stage::Rows, rows);
         let numbered = self.keeps_numbers();
-        let site = self.site();
+        let mut site = self.site();
+        site.pace = self.gentle.then(|| Pace::new(self.inner));
         let mut rows = Rows::of(&self.old, &snapshot, &site)?;
         let fresh = fresh_indexes(&self.old, &self.new);
         self.next_row = match convert {
@@ -610,6 +668,7 @@ pub(super) fn check_references(
         descriptor,
         progress: &running,
         changed: &Cell::new(false),
+        pace: None,
     };
     let mut rows = Rows::of(new, &snapshot, &site)?;
     while let Some(row) = rows.next()? {

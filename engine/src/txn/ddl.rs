@@ -14,7 +14,6 @@ use super::{
     beside::{self, ROW_NUMBERS},
     build::{self, RowConversion},
     building::{self, Building},
-    descriptor::Descriptor,
     dictionary::{self, Dictionary, Record, table_trees},
     engine::{Engine, Inner},
     lock::table_lock::TableLock,
@@ -203,7 +202,7 @@ impl Engine {
         let barred = inner.bar(owner, (&change, related), mode, statement, lock_wait_ms)?;
         let descriptor = barred.held.descriptor();
         let mut change = change;
-        let mut building = inner.begin_build(&change, descriptor)?;
+        let mut building = inner.begin_build(&change, &barred)?;
         if let Some(building) = &mut building {
             let mut convert = conversion(&mut change);
             building.fill(convert.as_deref_mut())?;
@@ -269,7 +268,7 @@ impl Inner {
     fn begin_build<'b>(
         &'b self,
         change: &SchemaChange<'_>,
-        descriptor: &'b Descriptor,
+        barred: &'b Barred,
     ) -> Result<Option<Building<'b>>, TxnError> {
         let Some((old, new)) = altered(change) else {
             return Ok(None);
@@ -277,7 +276,9 @@ impl Inner {
         let copies = matches!(change, SchemaChange::Rebuild { .. });
         let dictionary = self.dictionary.load_full();
         let (before, _) = unchanged(&dictionary, old)?;
-        Building::begin(self, (before, new), copies, descriptor)
+        let gentle = barred.mode == TableLock::Changing;
+        let descriptor = barred.held.descriptor();
+        Building::begin(self, (before, new), (copies, gentle), descriptor)
     }
     /// Has what a change needs be complete. Nobody else uses the tables.
     fn finish_build<'b>(

@@ -15,7 +15,7 @@
 
 use super::{
     DdlContext, check,
-    syntax::{Action, Algorithm, ColumnSyntax, Lock, Place},
+    syntax::{Action, Algorithm, ColumnSyntax, KeyKind, Lock, Place},
 };
 use crate::{error::SqlError, expr::SqlMode};
 use cohort_engine::{
@@ -46,6 +46,7 @@ enum Why {
     VirtualCombined,
     VirtualIndexed,
     AutoIncrement,
+    FullText,
 }
 
 impl Why {
@@ -71,6 +72,7 @@ impl Why {
             }
             Why::VirtualIndexed => "ADD COLUMN col...VIRTUAL, ADD INDEX(col)",
             Why::AutoIncrement => "Adding an auto-increment column requires a lock",
+            Why::FullText => "Fulltext index creation requires a lock",
         })
     }
 
@@ -238,7 +240,8 @@ impl Needs {
         } else {
             let mut added = change.added();
             let numbered = added.any(|column| column.auto_increment);
-            numbered.then_some(Why::AutoIncrement)
+            let text = change.adds_text().then_some(Why::FullText);
+            numbered.then_some(Why::AutoIncrement).or(text)
         };
         Ok(Needs::InPlace { locked })
     }
@@ -373,6 +376,12 @@ impl Change<'_> {
             true => Why::PrimaryNullable,
             false => Why::PrimaryDropped,
         })
+    }
+
+    /// Whether a FULLTEXT index comes.
+    fn adds_text(&self) -> bool {
+        let adds = |action: &Action| matches!(action, Action::AddKey(key) if key.kind == KeyKind::FullText);
+        self.actions.iter().any(adds)
     }
 
     /// Whether a virtual column comes with a unique index on it.
