@@ -73,14 +73,7 @@ impl Session {
                 if *hosts {
                     self.state.instance.door.hosts.forget_all();
                 }
-                if *resources || *privileges {
-                    self.state.instance.usages.forget_all();
-                }
-                if *privileges {
-                    self.state.instance.logins.forget_all();
-                    let note = SqlError::deprecated_without_replacement("FLUSH PRIVILEGES");
-                    self.state.warnings.warn(note);
-                }
+                self.forget_of_accounts(*resources, *privileges);
             }
             Command::Install(components) => self.install(components)?,
             Command::Uninstall(components) => self.uninstall(components)?,
@@ -118,6 +111,18 @@ impl Session {
             }
         }
         self.done(0, String::new(), out)
+    }
+
+    /// FLUSH USER_RESOURCES and FLUSH PRIVILEGES.
+    fn forget_of_accounts(&mut self, resources: bool, privileges: bool) {
+        if resources || privileges {
+            self.state.instance.usages.forget_all();
+        }
+        if privileges {
+            self.state.instance.logins.forget_all();
+            let note = SqlError::deprecated_without_replacement("FLUSH PRIVILEGES");
+            self.state.warnings.warn(note);
+        }
     }
 
     /// KILL: the owner of a session may end it, others need privileges.

@@ -41,19 +41,21 @@ impl Session {
         if id == self.state.id {
             return Err(SqlError::explain_not_supported());
         }
+        let activity = entry.activity.lock().clone();
+        let said = activity.statement.as_ref().map_or(Said::Nothing, |text| {
+            said(text, self.state.settings().lexer)
+        });
+        if said == Said::Other {
+            return Err(SqlError::explain_not_supported());
+        }
         let is_own = entry.is_of(self.state.id, &self.state.account);
         if !is_own && !self.state.rights.has_any(needed::PROCESS) {
             return Err(self.state.refused_access());
         }
-        let activity = entry.activity.lock().clone();
-        let Some(text) = activity.statement else {
+        let text = activity.statement.filter(|_| said == Said::Query);
+        let Some(text) = text else {
             return self.done(0, String::new(), out);
         };
-        match said(&text, self.state.settings().lexer) {
-            Said::Query => {}
-            Said::Nothing => return self.done(0, String::new(), out),
-            Said::Other => return Err(SqlError::explain_not_supported()),
-        }
         let sql = match format {
             Some(format) if format.bytes().all(|b| b.is_ascii_alphabetic()) => {
                 format!("EXPLAIN FORMAT = {format} {text}")
