@@ -77,6 +77,10 @@ struct List {
 }
 
 impl List {
+    fn has(&self, number: u64) -> bool {
+        self.begun.iter().any(|file| file.number == number)
+    }
+
     /// Makes the index name the files there are, but for the first ones.
     fn write_index(&self, directory: &Directory, without: usize) -> io::Result<()> {
         let kept = self.begun.iter().skip(without).map(|file| file.number);
@@ -134,11 +138,16 @@ impl Files {
     /// Somebody follows a file; false if it is not there.
     pub(super) fn follow(&self, number: u64) -> bool {
         let mut list = self.0.lock();
-        let is_there = list.begun.iter().any(|file| file.number == number);
+        let is_there = list.has(number);
         if is_there {
             list.followed.push(number);
         }
         is_there
+    }
+
+    /// Whether a file is there; while files are being purged, that is awaited.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.0.lock().has(number)
     }
 
     /// Somebody has ceased to.

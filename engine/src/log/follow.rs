@@ -125,10 +125,25 @@ impl Log {
     /// # Errors
     /// There is no such place.
     pub fn follow(&self, start: Start, sums: bool) -> Result<Follower, FollowError> {
-        let files = self.files();
+        loop {
+            match self.follow_in(&self.files(), &start, sums) {
+                // The file that was found has been purged meanwhile.
+                Err(FollowError::NoFile) if matches!(start, Start::Without(_)) => {}
+                begun => return begun,
+            }
+        }
+    }
+
+    /// The same, as these are the files.
+    fn follow_in(
+        &self,
+        files: &[FileInfo],
+        start: &Start,
+        sums: bool,
+    ) -> Result<Follower, FollowError> {
         let (file, position, without) = match start {
             Start::At(name, position) => {
-                let number = file_number(&name);
+                let (number, position) = (file_number(name), *position);
                 let file = match name.is_empty() {
                     true => files.first(),
                     false => files.iter().find(|file| Some(file.number) == number),
@@ -142,7 +157,10 @@ impl Log {
                 }
                 (file, position, GtidSet::default())
             }
-            Start::Without(commits) => (self.file_without(&files, &commits)?, FIRST, commits),
+            Start::Without(commits) => {
+                let file = self.file_without(files, commits)?;
+                (file, FIRST, commits.clone())
+            }
         };
         let shared = Arc::clone(&self.shared);
         let here = Position {
@@ -180,7 +198,11 @@ impl Log {
         let mut before = self.elsewhere();
         if commits.contains_all(&before) {
             for file in files.iter().rev() {
-                before = self.executed_before(file)?;
+                before = match self.executed_before(file) {
+                    // This one and those before it have been purged meanwhile.
+                    Err(FollowError::NoFile) => break,
+                    known => known?,
+                };
                 if commits.contains_all(&before) {
                     return Ok(file);
                 }
@@ -190,16 +212,18 @@ impl Log {
         Err(FollowError::Purged(before))
     }
 
-    /// The GTIDs of all commits before a file.
+    /// The GTIDs of all commits before a file; that there is none, if it has been purged.
     fn executed_before(&self, file: &FileInfo) -> Result<GtidSet, FollowError> {
         let failed = |error: &dyn std::fmt::Display| {
             FollowError::Failed(format!("cannot read {}: {error}", file.name()))
         };
         let directory = self.shared.keeper.directory();
         let opened = directory.open(file.number, Mode::Existing);
-        let (_, header) = opened
-            .and_then(|file| read_header(&file))
-            .map_err(|error| failed(&error))?;
+        let read = opened.and_then(|file| read_header(&file));
+        let (_, header) = read.map_err(|error| match self.shared.files.has(file.number) {
+            true => failed(&error),
+            false => FollowError::NoFile,
+        })?;
         let header = header.map_err(|_| failed(&"its head is damaged"))?;
         Ok(header.0.executed)
     }

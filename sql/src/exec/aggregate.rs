@@ -18,9 +18,9 @@ use crate::{
     json,
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
-use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive, Zero};
+use bigdecimal::RoundingMode;
 use cohort_engine::types::{
-    Collation, ColumnType, Json, Value,
+    Collation, ColumnType, Decimal, Json, Value,
     json::{Key, Node, Tree},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -282,7 +282,7 @@ pub(super) struct State {
 enum Accumulated {
     Nothing,
     Integer(i128),
-    Decimal(BigDecimal),
+    Decimal(Decimal),
     Double(f64),
     Bits(u64),
     /// Mean and sum of squared differences.
@@ -459,8 +459,8 @@ impl State {
             match (&mut self.value, value) {
                 (Accumulated::Integer(sum), Value::Int(n)) => *sum -= i128::from(*n),
                 (Accumulated::Integer(sum), Value::UInt(n)) => *sum -= i128::from(*n),
-                (Accumulated::Decimal(sum), Value::Int(n)) => *sum -= BigDecimal::from(*n),
-                (Accumulated::Decimal(sum), Value::UInt(n)) => *sum -= BigDecimal::from(*n),
+                (Accumulated::Decimal(sum), Value::Int(n)) => *sum -= &Decimal::from(*n),
+                (Accumulated::Decimal(sum), Value::UInt(n)) => *sum -= &Decimal::from(*n),
                 (Accumulated::Decimal(sum), Value::Decimal(n)) => *sum -= n.as_ref(),
                 _ => return false,
             }
@@ -485,14 +485,14 @@ impl State {
                 Accumulated::Integer(sum + i128::from(n))
             }
             (Accumulated::Integer(sum), Value::Decimal(n)) => {
-                Accumulated::Decimal(BigDecimal::from(sum) + *n)
+                Accumulated::Decimal(&Decimal::from(sum) + &n)
             }
-            (Accumulated::Decimal(sum), Value::Decimal(n)) => Accumulated::Decimal(sum + *n),
+            (Accumulated::Decimal(sum), Value::Decimal(n)) => Accumulated::Decimal(&sum + &n),
             (Accumulated::Decimal(sum), Value::Int(n)) => {
-                Accumulated::Decimal(sum + BigDecimal::from(n))
+                Accumulated::Decimal(&sum + &Decimal::from(n))
             }
             (Accumulated::Decimal(sum), Value::UInt(n)) => {
-                Accumulated::Decimal(sum + BigDecimal::from(n))
+                Accumulated::Decimal(&sum + &Decimal::from(n))
             }
             (Accumulated::Integer(sum), other) => Accumulated::Double(sum as f64 + double(&other)),
             (Accumulated::Double(sum), other) => Accumulated::Double(sum + double(&other)),
@@ -586,7 +586,7 @@ impl State {
                 together(&documents, context.eval.statement.max_allowed_packet)?
             }
             (_, Accumulated::Nothing) => Value::Null,
-            (_, Accumulated::Integer(sum)) => exact_sum(BigDecimal::from(sum), aggregate),
+            (_, Accumulated::Integer(sum)) => exact_sum(Decimal::from(sum), aggregate),
             (_, Accumulated::Decimal(sum)) => exact_sum(sum, aggregate),
             (_, Accumulated::Double(sum)) => finite(sum, "sum")?,
             (_, Accumulated::Bits(bits)) => Value::UInt(bits),
@@ -634,7 +634,7 @@ fn bits_length(aggregate: &Aggregate) -> usize {
 }
 
 /// A sum with the digits of its type: values of a CASE, say, may have fewer.
-fn exact_sum(sum: BigDecimal, aggregate: &Aggregate) -> Value {
+fn exact_sum(sum: Decimal, aggregate: &Aggregate) -> Value {
     let scale = match aggregate.ty.ty {
         Some(ColumnType::Decimal { scale, .. }) => scale.into(),
         _ => return Value::Decimal(Box::new(sum)),
@@ -644,7 +644,7 @@ fn exact_sum(sum: BigDecimal, aggregate: &Aggregate) -> Value {
 
 fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
     let sum = match sum {
-        Accumulated::Integer(sum) => BigDecimal::from(sum),
+        Accumulated::Integer(sum) => Decimal::from(sum),
         Accumulated::Decimal(sum) => sum,
         _ => return Value::Null,
     };
@@ -652,11 +652,8 @@ fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
         Some(ColumnType::Decimal { scale, .. }) => i64::from(scale),
         _ => 4,
     };
-    let average = if sum.is_zero() {
-        BigDecimal::zero()
-    } else {
-        sum / BigDecimal::from(count)
-    };
+    // The digit behind the last one decides how that is rounded.
+    let average = sum.quotient(&Decimal::from(count), scale + 1);
     Value::Decimal(Box::new(
         average.with_scale_round(scale, RoundingMode::HalfUp),
     ))
@@ -711,7 +708,7 @@ fn double(value: &Value) -> f64 {
         Value::UInt(n) => *n as f64,
         Value::Float(n) => f64::from(*n),
         Value::Double(n) => *n,
-        Value::Decimal(n) => n.to_f64().unwrap_or(0.0),
+        Value::Decimal(n) => n.to_f64(),
         _ => 0.0,
     }
 }

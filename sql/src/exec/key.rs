@@ -10,11 +10,12 @@ use crate::{
     expr::{TIMESTAMP_MAX, TimeZone, eval, parse_time},
     plan::Bound,
 };
-use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use bigdecimal::RoundingMode;
 use cohort_engine::{
     txn::KeyRange,
     types::{
-        Collation, Column, ColumnType, Date, DateTime, Index, IndexPart, Table, Time, Value,
+        Collation, Column, ColumnType, Date, DateTime, Decimal, Index, IndexPart, Table, Time,
+        Value,
         collation::{self, Beginnings},
         key as keys,
         temporal::{self, SECOND},
@@ -724,7 +725,7 @@ fn number(value: &Value) -> Option<f64> {
         Value::UInt(n) => Some(*n as f64),
         Value::Float(n) => Some(f64::from(*n)),
         Value::Double(n) => Some(*n),
-        Value::Decimal(n) => n.to_f64(),
+        Value::Decimal(n) => Some(n.to_f64()),
         Value::Bytes(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
         _ => None,
     }
@@ -773,8 +774,8 @@ fn integer(value: &Value, bits: u32, unsigned: bool) -> Fit {
 
 fn decimal(value: &Value, precision: u8, scale: u8) -> Fit {
     let number = match value {
-        Value::Int(n) => BigDecimal::from(*n),
-        Value::UInt(n) => BigDecimal::from(*n),
+        Value::Int(n) => Decimal::from(*n),
+        Value::UInt(n) => Decimal::from(*n),
         Value::Decimal(n) => n.as_ref().clone(),
         _ => return Fit::Unusable,
     };

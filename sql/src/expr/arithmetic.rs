@@ -6,7 +6,6 @@ use super::{
     convert::{self, Number, number},
 };
 use crate::error::SqlError;
-use bigdecimal::{RoundingMode, ToPrimitive, num_bigint::BigInt};
 use cohort_engine::types::{ColumnType, Decimal, Value};
 
 /// The most digits DECIMAL keeps after the point.
@@ -65,7 +64,7 @@ pub(super) fn binary(
 /// A decimal with as many digits after the point as the type has; if it has more, they stay.
 fn with_digits(number: Decimal, ty: &ExprType) -> Decimal {
     match ty.ty {
-        Some(ColumnType::Decimal { scale, .. }) if convert::scale(&number) < scale.into() => {
+        Some(ColumnType::Decimal { scale, .. }) if number.scale() < scale.into() => {
             number.with_scale(scale.into())
         }
         _ => number,
@@ -168,12 +167,12 @@ fn finite(x: f64) -> Result<Number, Failure> {
 /// A decimal with at most 30 digits after the point. MySQL computes with up to 81 digits, more than
 /// a column holds.
 fn fitting(number: Decimal) -> Result<Number, Failure> {
-    let number = if convert::scale(&number) > MAX_SCALE {
+    let number = if number.scale() > MAX_SCALE {
         convert::round(&number, MAX_SCALE)
     } else {
         number
     };
-    let whole_digits = number.digits() as i64 - convert::scale(&number);
+    let whole_digits = number.digits() as i64 - number.scale();
     if whole_digits > 81 {
         return Err(Failure::OutOfRange("DECIMAL"));
     }
@@ -208,13 +207,10 @@ fn add_subtract_multiply(
         });
     }
     let (x, y) = (a.into_decimal(), b.into_decimal());
-    let scale = convert::scale(&x).max(convert::scale(&y));
-    let product_scale = convert::scale(&x) + convert::scale(&y);
     fitting(match op {
-        // The library leaves out the other's digits when one of them is zero, or one.
-        BinaryOp::Add => (x + y).with_scale(scale),
-        BinaryOp::Subtract => (x - y).with_scale(scale),
-        _ => (x * y).with_scale(product_scale),
+        BinaryOp::Add => &x + &y,
+        BinaryOp::Subtract => &x - &y,
+        _ => &x * &y,
     })
 }
 
@@ -229,8 +225,8 @@ fn divide(a: Number, b: Number, scale: i64, more: i64) -> Result<Number, Failure
     }
     let (a, b) = (a.into_decimal(), b.into_decimal());
     let scale = scale.min(MAX_SCALE);
-    let digits = computed_digits(convert::scale(&a), convert::scale(&b), more);
-    fitting(convert::round(&divide_decimals(&a, &b, digits), scale))
+    let digits = computed_digits(a.scale(), b.scale(), more);
+    fitting(convert::round(&a.quotient(&b, digits), scale))
 }
 
 /// How many digits after the point MySQL computes of a quotient before it rounds: whole words of
@@ -243,21 +239,6 @@ fn computed_digits(dividend: i64, divisor: i64, more: i64) -> i64 {
     words(a + b + more.max(0)) * 9
 }
 
-/// The quotient with so many digits after the point, the rest cut off.
-fn divide_decimals(a: &Decimal, b: &Decimal, scale: i64) -> Decimal {
-    let (x, x_scale) = a.as_bigint_and_exponent();
-    let (y, y_scale) = b.as_bigint_and_exponent();
-    // x/10^xs / (y/10^ys) * 10^scale = x * 10^(scale + ys - xs) / y
-    let shift = scale + y_scale - x_scale;
-    let power = BigInt::from(10).pow(shift.unsigned_abs().min(200) as u32);
-    let quotient = if shift >= 0 {
-        x * power / y
-    } else {
-        x / (y * power)
-    };
-    Decimal::new(quotient, scale)
-}
-
 /// `DIV`: the whole part of the quotient, as an integer.
 fn integer_divide(a: Number, b: Number) -> Result<Number, Failure> {
     if b.is_zero() {
@@ -267,8 +248,7 @@ fn integer_divide(a: Number, b: Number) -> Result<Number, Failure> {
         return narrow(x / y, x_unsigned || y_unsigned);
     }
     let unsigned = matches!(a, Number::UInt(_)) || matches!(b, Number::UInt(_));
-    let quotient = divide_decimals(&a.into_decimal(), &b.into_decimal(), 0)
-        .with_scale_round(0, RoundingMode::Down);
+    let quotient = a.into_decimal().quotient(&b.into_decimal(), 0);
     let quotient = quotient.to_i128().ok_or(Failure::OutOfRange("BIGINT"))?;
     narrow(quotient, unsigned)
 }
@@ -285,8 +265,7 @@ fn modulo(a: Number, b: Number) -> Result<Number, Failure> {
         return finite(a.to_f64() % b.to_f64());
     }
     let (x, y) = (a.into_decimal(), b.into_decimal());
-    let scale = convert::scale(&x).max(convert::scale(&y));
-    fitting((x % y).with_scale(scale))
+    fitting(&x % &y)
 }
 
 /// `-x`

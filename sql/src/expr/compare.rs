@@ -241,7 +241,7 @@ fn plain_f64(value: &Value) -> Option<f64> {
         Value::UInt(n) => *n as f64,
         Value::Float(x) => f64::from(*x),
         Value::Double(x) => *x,
-        Value::Decimal(n) => convert::decimal_to_f64(n),
+        Value::Decimal(n) => n.to_f64(),
         _ => return None,
     })
 }
@@ -271,7 +271,7 @@ pub fn hash_key(value: &Value, collation: Collation, key: &mut Vec<u8>) {
         Value::Decimal(number) => {
             let number = number.normalized();
             match convert::decimal_to_integer(&number) {
-                (whole, false) if convert::scale(&number) <= 0 => match whole {
+                (whole, false) if number.scale() <= 0 => match whole {
                     Number::UInt(n) => integer(n.into()),
                     Number::Int(n) => integer(n.into()),
                     Number::Decimal(_) | Number::Double(_) => {}

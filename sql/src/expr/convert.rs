@@ -6,7 +6,7 @@ use crate::{
     json::plain,
     text::{DECIMALS_NOT_FIXED, TextForm, float_text},
 };
-use bigdecimal::{BigDecimal, RoundingMode, ToPrimitive};
+use bigdecimal::{RoundingMode, ToPrimitive};
 use cohort_engine::types::{
     Collation, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
     temporal::{self, SECOND},
@@ -27,7 +27,7 @@ impl Number {
         match self {
             Number::Int(n) => *n == 0,
             Number::UInt(n) => *n == 0,
-            Number::Decimal(n) => n.sign() == bigdecimal::num_bigint::Sign::NoSign,
+            Number::Decimal(n) => n.is_zero(),
             Number::Double(x) => *x == 0.0,
         }
     }
@@ -35,7 +35,7 @@ impl Number {
         match self {
             Number::Int(n) => *n as f64,
             Number::UInt(n) => *n as f64,
-            Number::Decimal(n) => decimal_to_f64(n),
+            Number::Decimal(n) => n.to_f64(),
             Number::Double(x) => *x,
         }
     }
@@ -54,18 +54,6 @@ impl Number {
             Number::Decimal(n) => Value::Decimal(Box::new(n)),
             Number::Double(x) => Value::Double(x),
         }
-    }
-}
-
-/// The nearest floating point number. (The digits are parsed: `to_f64` of the decimal crate is
-/// not correctly rounded.)
-pub(super) fn decimal_to_f64(number: &Decimal) -> f64 {
-    let (digits, scale) = number.as_bigint_and_exponent();
-    match digits.to_i64() {
-        Some(n) if n.unsigned_abs() < 1 << 53 && (0..=22).contains(&scale) => {
-            n as f64 / 10_f64.powi(scale as i32)
-        }
-        _ => format!("{digits}e{}", -scale).parse().unwrap_or(0.0),
     }
 }
 
@@ -154,7 +142,7 @@ fn with_fraction(whole: i64, micros: i64) -> Number {
         return Number::Int(whole);
     }
     let total = i128::from(whole) * i128::from(SECOND) + i128::from(micros);
-    Number::Decimal(BigDecimal::new(total.into(), 6))
+    Number::Decimal(Decimal::short(total, 6))
 }
 
 /// The longest beginning of a text that is a number, as (its length, whether anything but spaces
@@ -259,13 +247,13 @@ pub(super) fn text_to_decimal(text: &[u8]) -> ExactText {
     let (prefix, garbage) = numeric_prefix(text);
     match decimal::parse(prefix) {
         Some(parsed) => ExactText {
-            number: round(&parsed.value, 30.min(scale(&parsed.value))),
+            number: round(&parsed.value, 30.min(parsed.value.scale())),
             garbage,
             overflow: parsed.overflow,
             cut: parsed.cut,
         },
         None => ExactText {
-            number: Decimal::from(0),
+            number: Decimal::default(),
             garbage: true,
             overflow: false,
             cut: false,
@@ -329,16 +317,11 @@ fn plain_integer(text: &[u8]) -> Option<i64> {
 
 /// A decimal as a whole number, rounded and clipped.
 pub(super) fn decimal_to_wide(number: &Decimal) -> i128 {
-    let (digits, _) = round(number, 0).into_bigint_and_scale();
-    digits.to_i128().unwrap_or(match digits.sign() {
-        bigdecimal::num_bigint::Sign::Minus => i128::MIN,
-        _ => i128::MAX,
+    let rounded = round(number, 0);
+    rounded.to_i128().unwrap_or(match rounded.is_negative() {
+        true => i128::MIN,
+        false => i128::MAX,
     })
-}
-
-/// Digits after the point.
-pub(super) fn scale(number: &Decimal) -> i64 {
-    number.as_bigint_and_scale().1
 }
 
 /// Rounded half away from zero to so many digits after the point (before it, if negative).
@@ -348,12 +331,12 @@ pub(super) fn round(number: &Decimal, scale: i64) -> Decimal {
 
 /// A decimal as an integer, rounded; clipped to 64 bits (the flag says so).
 pub(super) fn decimal_to_integer(number: &Decimal) -> (Number, bool) {
-    let (digits, _) = round(number, 0).into_bigint_and_scale();
-    if let Some(n) = digits.to_i64() {
+    let rounded = round(number, 0);
+    if let Some(n) = rounded.to_i64() {
         (Number::Int(n), false)
-    } else if let Some(n) = digits.to_u64() {
+    } else if let Some(n) = rounded.to_u64() {
         (Number::UInt(n), false)
-    } else if digits.sign() == bigdecimal::num_bigint::Sign::Minus {
+    } else if rounded.is_negative() {
         (Number::Int(i64::MIN), true)
     } else {
         (Number::UInt(u64::MAX), true)
@@ -605,7 +588,7 @@ pub(super) fn moment_of_number(number: &Number) -> Option<temporal::Parsed> {
         Number::UInt(n) => (i64::try_from(*n).ok(), Some(0)),
         Number::Decimal(n) => {
             let whole = n.with_scale_round(0, RoundingMode::Down);
-            let micros = round(&((n - &whole) * Decimal::from(SECOND)), 0);
+            let micros = round(&(&(n - &whole) * &Decimal::from(SECOND)), 0);
             (whole.to_i64(), micros.to_i64())
         }
         Number::Double(x) => {
@@ -718,7 +701,8 @@ fn day_of_time(time: Time, context: &EvalContext<'_>) -> Option<Date> {
 /// A number of at most one month is one of the year 2000, as MySQL has it.
 fn small_date(number: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
     let number = self::number(number, context)?.into_decimal();
-    let number = number.with_scale_round(0, RoundingMode::Down).to_u8()?;
+    let number = number.with_scale_round(0, RoundingMode::Down).to_i64()?;
+    let number = u8::try_from(number).ok()?;
     (number <= 100).then_some(Date {
         year: 2000,
         month: number / 100,
@@ -772,7 +756,7 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
         other => {
             let number = decimal(other, context)?;
             let whole = number.with_scale_round(0, RoundingMode::Down);
-            let micros = (number - &whole) * Decimal::from(SECOND);
+            let micros = &(&number - &whole) * &Decimal::from(SECOND);
             let micros = micros.to_i64().unwrap_or(0);
             // Beyond the range of TIME there is none, other than of a text.
             whole
@@ -841,7 +825,7 @@ pub fn text(value: &Value, shown: impl Into<TextForm>, out: &mut Vec<u8>) {
         _ => 6,
     };
     match value {
-        Value::Decimal(n) if scale(n) > i64::from(decimals) => {
+        Value::Decimal(n) if n.scale() > i64::from(decimals) => {
             let rounded = round(n, decimals.into());
             out.extend_from_slice(rounded.to_plain_string().as_bytes());
         }
@@ -870,13 +854,13 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
         | (ColumnType::Enum(_) | ColumnType::Set(_), _)
         | (ColumnType::Json, _) => value,
         (ColumnType::Decimal { scale: wanted, .. }, Value::Decimal(number))
-            if scale(number) <= i64::from(wanted) =>
+            if number.scale() <= i64::from(wanted) =>
         {
             value
         }
         (ColumnType::Decimal { scale: wanted, .. }, other) => {
             decimal(other, context).map_or(Value::Null, |number| {
-                let kept = scale(&number).min(wanted.into());
+                let kept = number.scale().min(wanted.into());
                 Value::Decimal(Box::new(round(&number, kept)))
             })
         }
@@ -917,7 +901,7 @@ pub fn kept(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Value
 pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
     match (value, ty.ty) {
         (Value::Decimal(number), Some(ColumnType::Decimal { scale: digits, .. })) => {
-            let digits = i64::from(digits).max(scale(&number));
+            let digits = i64::from(digits).max(number.scale());
             Value::Decimal(Box::new(number.with_scale(digits)))
         }
         (value, _) => value,

@@ -51,7 +51,7 @@ impl Expr {
                 chosen.number_value(row, context)
             }
             Value::Bytes(text) if self.is_moment() => {
-                let digits = convert::decimal_to_f64(&digits_of_moment(text));
+                let digits = digits_of_moment(text).to_f64();
                 Ok(Cow::Owned(Value::Double(digits)))
             }
             // Floating point, as the type of what is computed of it says.
@@ -202,9 +202,7 @@ impl Expr {
                 if let Some(number) = literal::digits_number(self) {
                     Cow::Owned(Value::UInt(number))
                 } else if self.is_moment() {
-                    Cow::Owned(Value::Double(convert::decimal_to_f64(&digits_of_moment(
-                        text,
-                    ))))
+                    Cow::Owned(Value::Double(digits_of_moment(text).to_f64()))
                 } else if self.is_quiet() {
                     let (x, _) = convert::finite_prefix_f64(text);
                     Cow::Owned(Value::Double(x))

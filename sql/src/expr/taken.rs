@@ -84,7 +84,7 @@ impl Taken {
             (Taken::Decimal, Value::UInt(n)) => Some(Value::Decimal(Box::new(Decimal::from(*n)))),
             (Taken::Double, Value::Int(n)) => Some(Value::Double(*n as f64)),
             (Taken::Double, Value::UInt(n)) => Some(Value::Double(*n as f64)),
-            (Taken::Double, Value::Decimal(n)) => Some(Value::Double(convert::decimal_to_f64(n))),
+            (Taken::Double, Value::Decimal(n)) => Some(Value::Double(n.to_f64())),
             _ => None,
         }
     }

@@ -43,9 +43,7 @@ impl ValueKind {
             Value::Int(_) => ValueKind::Int,
             Value::UInt(_) => ValueKind::UInt,
             Value::Float(_) | Value::Double(_) => ValueKind::Double,
-            Value::Decimal(number) => {
-                ValueKind::Decimal(number.as_bigint_and_scale().1.clamp(0, 30) as u8)
-            }
+            Value::Decimal(number) => ValueKind::Decimal(number.scale().clamp(0, 30) as u8),
             Value::Bytes(text) if text.len() <= TEXT_LENGTH_MAX as usize => ValueKind::Text,
             Value::Bytes(_) => ValueKind::LongText,
             Value::Member(member) => ValueKind::of(&member.text),

@@ -5,15 +5,14 @@
 //! four bytes, the 1 to 8 that remain at either end in 1, 1, 2, 2, 3, 3, 4, 4 bytes. The first
 //! bit is set for positive numbers; a negative number is the complement of the positive one.
 
+mod number;
 mod parse;
 
+pub use number::Decimal;
 pub use parse::{Parsed, WHOLE_MAX, parse};
 
-use bigdecimal::num_bigint::{BigInt, Sign};
+use bigdecimal::num_bigint::BigInt;
 use smallvec::SmallVec;
-
-/// An exact number of up to 65 digits.
-pub type Decimal = bigdecimal::BigDecimal;
 
 const GROUP: usize = 9;
 /// Bytes for 0–9 digits.
@@ -27,6 +26,12 @@ pub fn length(precision: u8, scale: u8) -> usize {
     let scale = usize::from(scale);
     let whole = usize::from(precision).saturating_sub(scale);
     part_length(whole) + part_length(scale)
+}
+
+/// The greatest number of DECIMAL(precision, scale).
+#[must_use]
+pub fn greatest(precision: u8, scale: u8) -> Decimal {
+    Decimal::new(BigInt::from(10).pow(precision.into()) - 1, scale.into())
 }
 
 fn part_length(digits: usize) -> usize {
@@ -59,13 +64,9 @@ pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) {
 /// The last `precision` decimal digits of `value * 10^scale`, and whether it is below zero.
 fn scaled_digits(value: &Decimal, precision: usize, scale: usize) -> (SmallVec<[u8; 96]>, bool) {
     let mut digits: SmallVec<[u8; 96]> = SmallVec::from_elem(0, precision);
-    let (integer, from_scale) = value.as_bigint_and_exponent();
-    let shift = scale as i64 - from_scale;
-    let (sign, magnitude) = integer.into_parts();
-    if let Ok(small) = u128::try_from(&magnitude)
-        && (-38..=38).contains(&shift)
-        && let Some(mut rest) = shift_small(small, shift)
-    {
+    let scaled = value.with_scale(scale as i64);
+    if let Some(number) = scaled.short_digits() {
+        let mut rest = number.unsigned_abs();
         for digit in digits.iter_mut().rev() {
             *digit = (rest % 10) as u8;
             rest /= 10;
@@ -77,9 +78,7 @@ fn scaled_digits(value: &Decimal, precision: usize, scale: usize) -> (SmallVec<[
             digits.fill(9);
         }
     } else {
-        let scaled = Decimal::new(BigInt::from_biguint(Sign::Plus, magnitude), from_scale)
-            .with_scale(scale as i64);
-        let text = scaled.as_bigint_and_exponent().0.to_string();
+        let text = scaled.to_digits().0.magnitude().to_string();
         if text.len() > precision {
             digits.fill(9);
         } else {
@@ -89,17 +88,8 @@ fn scaled_digits(value: &Decimal, precision: usize, scale: usize) -> (SmallVec<[
             }
         }
     }
-    let negative = sign == Sign::Minus && digits.iter().any(|&digit| digit != 0);
+    let negative = value.is_negative() && digits.iter().any(|&digit| digit != 0);
     (digits, negative)
-}
-
-fn shift_small(value: u128, shift: i64) -> Option<u128> {
-    let power = 10_u128.checked_pow(shift.unsigned_abs() as u32)?;
-    if shift >= 0 {
-        value.checked_mul(power)
-    } else {
-        Some(value / power)
-    }
 }
 
 fn push_group(digits: &[u8], out: &mut Vec<u8>) {
@@ -128,7 +118,7 @@ pub fn decode(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
         }
         let value = i128::try_from(value).ok()?;
         let value = if negative { -value } else { value };
-        return Some(Decimal::new(BigInt::from(value), i64::from(scale)));
+        return Some(Decimal::short(value, i64::from(scale)));
     }
     let mut value = BigInt::from(0);
     for digits in group_sizes(whole, usize::from(scale)) {
@@ -219,7 +209,7 @@ mod tests {
                 assert_eq!(bytes.len(), length(precision, scale));
                 let back = decode(&bytes, precision, scale).unwrap();
                 assert_eq!(back, number);
-                assert_eq!(back.as_bigint_and_exponent().1, i64::from(scale));
+                assert_eq!(back.scale(), i64::from(scale));
                 if let Some((number_before, bytes_before)) = previous {
                     assert_eq!(number_before.cmp(&number), bytes_before.cmp(&bytes));
                 }

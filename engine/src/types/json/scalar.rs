@@ -262,7 +262,7 @@ fn length(bytes: &[u8]) -> Option<(usize, usize)> {
 
 /// The precision and the scale of a decimal, which has at most 65 digits.
 fn digits(number: &Decimal) -> (u8, u8) {
-    let scale = number.as_bigint_and_scale().1.clamp(0, 30) as u8;
+    let scale = number.scale().clamp(0, 30) as u8;
     let all = u8::try_from(number.with_scale(scale.into()).digits()).unwrap_or(65);
     (all.max(scale).clamp(1, 65), scale)
 }

@@ -7,7 +7,7 @@ use crate::{
     error::SqlError,
     lexer::{self, Kind},
 };
-use cohort_engine::types::{Generated, Value};
+use cohort_engine::types::{Decimal, Generated, Value};
 
 /// A column and the constraints that its clauses ask for.
 pub(super) fn column(c: &mut Cursor) -> Parsed<(ColumnSyntax, Vec<Constraint>)> {
@@ -227,7 +227,7 @@ fn number(c: &mut Cursor) -> Parsed<Value> {
     }
     Ok(match value {
         Value::Int(n) => n.checked_neg().map_or(Value::Int(n), Value::Int),
-        Value::UInt(n) => Value::Decimal(Box::new(-bigdecimal::BigDecimal::from(n))),
+        Value::UInt(n) => Value::Decimal(Box::new(-Decimal::from(n))),
         Value::Decimal(n) => Value::Decimal(Box::new(-*n)),
         Value::Double(n) => Value::Double(-n),
         other => other,

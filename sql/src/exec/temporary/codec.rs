@@ -33,7 +33,7 @@ pub(super) fn encode(row: &[Value], out: &mut Vec<u8>) {
             Value::Float(x) => put(FLOAT, &x.to_le_bytes(), out),
             Value::Double(x) => put(DOUBLE, &x.to_le_bytes(), out),
             Value::Decimal(number) => {
-                let (digits, scale) = number.as_bigint_and_exponent();
+                let (digits, scale) = number.to_digits();
                 put(DECIMAL, &scale.to_le_bytes(), out);
                 put_bytes(&digits.to_signed_bytes_le(), out);
             }

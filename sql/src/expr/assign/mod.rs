@@ -14,9 +14,8 @@ use crate::{
     json,
     text::{TextForm, json::print},
 };
-use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{
-    Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Json, Time, Value,
+    Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
     json::Scalar,
     member::without_end_spaces,
     temporal::{self, Parsed, SECOND},
@@ -219,7 +218,7 @@ pub fn implicit_default(column: &Column) -> Value {
         ColumnType::Float => Value::Float(0.0),
         ColumnType::Double => Value::Double(0.0),
         ColumnType::Decimal { scale, .. } => {
-            Value::Decimal(Box::new(Decimal::new(0.into(), scale.into())))
+            Value::Decimal(Box::new(Decimal::short(0, scale.into())))
         }
         ColumnType::Char(length) if column.is_binary() => Value::Bytes(vec![0; length.into()]),
         ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
@@ -408,7 +407,7 @@ impl Target<'_, '_> {
                 Some(Number::Int(n)) => n.into(),
                 Some(Number::UInt(n)) => n.into(),
                 // An unsigned column refuses a negative decimal, even one that rounds to zero.
-                Some(Number::Decimal(n)) if self.column.unsigned && n.sign() == Sign::Minus => {
+                Some(Number::Decimal(n)) if self.column.unsigned && n.is_negative() => {
                     convert::decimal_to_wide(&n).min(-1)
                 }
                 Some(Number::Decimal(n)) => convert::decimal_to_wide(&n),
@@ -532,13 +531,13 @@ impl Target<'_, '_> {
             }
             other => convert::decimal(other, self.context).unwrap_or_default(),
         };
-        let negative = number.sign() == Sign::Minus;
+        let negative = number.is_negative();
         if negative && self.column.unsigned {
             self.out_of_range()?;
             return Ok(implicit_default(self.column));
         }
         let rounded = convert::round(&number, scale.into());
-        let limit = Decimal::new(BigInt::from(10).pow(precision.into()) - 1, scale.into());
+        let limit = decimal::greatest(precision, scale);
         if rounded.abs() > limit {
             self.out_of_range()?;
             let clipped = if negative { -limit } else { limit };
@@ -623,7 +622,7 @@ impl Target<'_, '_> {
             Value::Decimal(number) => {
                 let wide = convert::decimal_to_wide(number);
                 let near = wide.clamp(0, u64::MAX.into());
-                if near != wide || number.sign() == Sign::Minus {
+                if near != wide || number.is_negative() {
                     self.out_of_range()?;
                 }
                 Some(near as u64)

@@ -5,7 +5,6 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, ExprType, compare::moment, convert},
 };
-use bigdecimal::ToPrimitive;
 use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value, temporal};
 
 /// A year as it is compared with a YEAR column: of two digits or less, it is short for the full

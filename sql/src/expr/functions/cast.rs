@@ -10,7 +10,7 @@ use crate::{
     },
     text::FLOAT_CHARS,
 };
-use cohort_engine::types::{Collation, ColumnType, Date, Value, temporal};
+use cohort_engine::types::{Collation, ColumnType, Date, Value, decimal as exact, temporal};
 
 /// What CAST AS BINARY(n) has made, filled up to its length with zeros. It has no name in SQL.
 pub(in crate::expr) static PADDED: Function = function(
@@ -210,15 +210,12 @@ fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_
         return Value::Null;
     };
     let rounded = convert::round(&number, scale.into());
-    let limit = bigdecimal::BigDecimal::new(
-        bigdecimal::num_bigint::BigInt::from(10).pow(precision.into()) - 1,
-        scale.into(),
-    );
+    let limit = exact::greatest(precision, scale);
     if rounded.abs() > limit {
         // It is no column; MySQL names it so where the expression has no name either.
         context.warnings.warn(SqlError::out_of_range("(null)", 1));
-        let negative = rounded.sign() == bigdecimal::num_bigint::Sign::Minus;
-        return Value::Decimal(Box::new(if negative { -limit } else { limit }));
+        let clipped = if rounded.is_negative() { -limit } else { limit };
+        return Value::Decimal(Box::new(clipped));
     }
     Value::Decimal(Box::new(rounded))
 }

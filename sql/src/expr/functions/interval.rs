@@ -11,7 +11,6 @@ use crate::{
         convert::{self, Takes},
     },
 };
-use bigdecimal::ToPrimitive;
 use cohort_engine::types::{
     ColumnType, DateTime, Decimal, Time, Value,
     temporal::{self, DAY, SECOND, TIME_MAX},
@@ -219,7 +218,7 @@ impl Interval {
                 Value::UInt(n) => Decimal::from(n.cast_signed()),
                 value => convert::decimal(value, context)?,
             };
-            let micros = convert::round(&(seconds * Decimal::from(SECOND)), 0).to_i64()?;
+            let micros = convert::round(&(&seconds * &Decimal::from(SECOND)), 0).to_i64()?;
             return Some(Interval::Micros(micros));
         }
         let count = match value {

@@ -14,7 +14,7 @@ use crate::{
         visit_operands,
     },
 };
-use bigdecimal::{RoundingMode, ToPrimitive};
+use bigdecimal::RoundingMode;
 use cohort_engine::types::{ColumnType, Decimal, Value};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -326,7 +326,7 @@ fn round(
     let digits = digits.clamp(-100, 30);
     Ok(match number {
         Number::Decimal(n) => {
-            let scale = digits.min(convert::scale(&n).max(0));
+            let scale = digits.min(n.scale().max(0));
             let rounded = n.with_scale_round(scale, mode);
             // Zeros before the point stay digits.
             let rounded = Value::Decimal(Box::new(rounded.with_scale(scale.max(0))));
@@ -649,7 +649,7 @@ fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value,
 /// A number, as an integer if it is one.
 fn exact_value(number: Decimal) -> Value {
     match number.to_i64() {
-        Some(whole) if number.is_integer() => Value::Int(whole),
+        Some(whole) if number.with_scale(0) == number => Value::Int(whole),
         _ => Value::Decimal(Box::new(number)),
     }
 }

@@ -14,7 +14,6 @@ use crate::{
         types::coercibility,
     },
 };
-use bigdecimal::{Signed, ToPrimitive};
 use cohort_engine::types::{
     ColumnType, Date, DateTime, Decimal, Time, Value,
     temporal::{self, DAY, SECOND, TIME_MAX, days_in_month, fraction_unit},
@@ -442,7 +441,7 @@ fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     let Some(seconds) = convert::decimal(&value, context) else {
         return Ok(Value::Null);
     };
-    let micros = convert::round(&(&seconds * Decimal::from(SECOND)), 0);
+    let micros = convert::round(&(&seconds * &Decimal::from(SECOND)), 0);
     let micros = micros.to_i64().unwrap_or(if micros.is_negative() {
         i64::MIN
     } else {
@@ -485,7 +484,7 @@ fn maketime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
         return Ok(Value::Null);
     };
     let negative = second.is_negative();
-    let micros = convert::round(&(second * Decimal::from(SECOND)), 0)
+    let micros = convert::round(&(&second * &Decimal::from(SECOND)), 0)
         .to_i64()
         .unwrap_or(-1);
     let is_second = !negative && (0..60 * SECOND).contains(&micros);
@@ -534,7 +533,7 @@ fn long_number(number: &Value, context: &mut EvalContext<'_>) -> Option<DateTime
     const TIME_NUMBER_MAX: i64 = 8_385_959;
     let number = convert::number(number, context)?.into_decimal();
     let whole = number.to_i64().filter(|whole| *whole > TIME_NUMBER_MAX)?;
-    let micros = (number - Decimal::from(whole)) * Decimal::from(SECOND);
+    let micros = &(&number - &Decimal::from(whole)) * &Decimal::from(SECOND);
     let moment = temporal::from_number(whole)?.value;
     convert::with_micros(moment, micros.to_i64()?)
 }
@@ -883,7 +882,7 @@ fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value
         None => return Ok(Value::Null),
         Some(Number::Double(x)) => (x * SECOND as f64).round() as i64,
         Some(number) => {
-            let micros = convert::round(&(number.into_decimal() * Decimal::from(SECOND)), 0);
+            let micros = convert::round(&(&number.into_decimal() * &Decimal::from(SECOND)), 0);
             micros.to_i64().unwrap_or(-1)
         }
     };

@@ -15,10 +15,7 @@ use crate::{
         types::coercibility,
     },
 };
-use bigdecimal::{
-    ToPrimitive,
-    num_bigint::{BigInt, Sign},
-};
+use bigdecimal::num_bigint::{BigInt, Sign};
 use cohort_engine::types::{Collation, ColumnType, Decimal, Value, decimal, temporal};
 use sqlparser::ast;
 
@@ -37,7 +34,7 @@ pub(super) fn type_of(value: &Value, collation: Collation) -> ExprType {
         },
         Value::Float(_) | Value::Double(_) => ExprType::double(),
         Value::Decimal(number) => {
-            let scale = number.as_bigint_and_scale().1.clamp(0, 30) as u32;
+            let scale = number.scale().clamp(0, 30) as u32;
             ExprType::decimal((number.digits() as u32).max(scale), scale)
         }
         Value::Bytes(bytes) => {
@@ -110,8 +107,8 @@ fn number(text: &str) -> Result<Value, SqlError> {
     let parsed = decimal::parse(text).ok_or_else(|| SqlError::syntax(text, 1))?;
     if parsed.overflow {
         // The largest number of the largest type.
-        let nines: BigInt = BigInt::from(10).pow(u32::from(decimal::MAX_PRECISION)) - 1;
-        return Ok(Value::Decimal(Box::new(Decimal::new(nines, 0))));
+        let nines = decimal::greatest(decimal::MAX_PRECISION, 0);
+        return Ok(Value::Decimal(Box::new(nines)));
     }
     Ok(Value::Decimal(Box::new(parsed.value)))
 }
@@ -233,10 +230,7 @@ pub(super) fn negate(operand: Expr) -> Expr {
             Value::Decimal(n) => {
                 let negated = -(**n).clone();
                 // -9223372036854775808 was parsed as its positive part.
-                match negated
-                    .to_i64()
-                    .filter(|_| negated.as_bigint_and_scale().1 == 0)
-                {
+                match negated.to_i64().filter(|_| negated.scale() == 0) {
                     Some(n) if ty.decimals == 0 => Some(Value::Int(n)),
                     _ => Some(Value::Decimal(Box::new(negated))),
                 }
