@@ -98,10 +98,15 @@ fn begin_anywhere(log: &Log, noise: &mut Noise) -> (Follower, GtidSet) {
     }
 }
 
-/// Follows until the end of the log, or gives up; falls behind now and then.
-fn follow(log: &Log, follower: &mut Follower, noise: &mut Noise, done: &AtomicBool) -> Vec<Given> {
+/// Follows until the end of the log, or until so much was given; falls behind now and then.
+fn follow(
+    log: &Log,
+    follower: &mut Follower,
+    gives_up: Option<usize>,
+    noise: &mut Noise,
+    done: &AtomicBool,
+) -> Vec<Given> {
     let mut given = Vec::new();
-    let gives_up = noise.one_in(2).then(|| noise.below(3_000) as usize);
     while gives_up.is_none_or(|count| given.len() < count) {
         let from = follower.position();
         let bytes = match follower.step() {
@@ -203,6 +208,8 @@ fn many_followers_have_what_is_in_the_files() {
     });
     let (done, begun) = (AtomicBool::new(false), AtomicU32::new(0));
     let given = Mutex::new(Vec::new());
+    // One has everything, however the others are scheduled.
+    let mut patient = log.follow(follow::beginning(), true).unwrap();
     let mut files = thread::scope(|scope| {
         let purger = scope.spawn(|| purge(&log, &disk, &done));
         let committers: Vec<_> = (0..COMMITTERS)
@@ -216,15 +223,21 @@ fn many_followers_have_what_is_in_the_files() {
                 })
             })
             .collect();
+        let (log, done, begun, given) = (&log, &done, &begun, &given);
+        scope.spawn(|| {
+            let mut noise = Noise::new(999);
+            let got = follow(log, &mut patient, None, &mut noise, done);
+            given.lock().unwrap().push((got, GtidSet::default()));
+        });
         for number in 0..FOLLOWERS {
-            let (log, done, begun, given) = (&log, &done, &begun, &given);
             scope.spawn(move || {
                 let mut noise = Noise::new(1000 + number);
                 loop {
                     let last = done.load(SeqCst);
                     let (mut follower, has) = begin_anywhere(log, &mut noise);
                     begun.fetch_add(1, SeqCst);
-                    let got = follow(log, &mut follower, &mut noise, done);
+                    let gives_up = noise.one_in(2).then(|| noise.below(3_000) as usize);
+                    let got = follow(log, &mut follower, gives_up, &mut noise, done);
                     given.lock().unwrap().push((got, has));
                     if last {
                         break;
@@ -252,7 +265,9 @@ fn many_followers_have_what_is_in_the_files() {
     assert!(files.len() > 4, "{}", files.len());
     assert!(begun.into_inner() >= FOLLOWERS as u32);
     let given = given.into_inner().unwrap();
-    assert!(given.iter().any(|(given, _)| given.len() > 1_000));
+    let begins = |given: &[Given]| given.first().is_some_and(|first| first.from.file == 1);
+    let ends = |given: &[Given]| given.last().is_some_and(|last| last.to == end);
+    assert!(given.iter().any(|(given, _)| begins(given) && ends(given)));
     for (given, has) in &given {
         check(given, &files, has);
     }
