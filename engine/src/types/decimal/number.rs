@@ -4,7 +4,7 @@
 //! arithmetic, checked for overflow, or [`BigDecimal`]'s.
 
 use bigdecimal::{
-    BigDecimal, RoundingMode, Signed, ToPrimitive,
+    BigDecimal, RoundingMode, ToPrimitive,
     num_bigint::{BigInt, Sign},
 };
 use std::{
@@ -19,35 +19,66 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Decimal(Form);
 
-/// A number has one form only: the short one, if its digits fit.
+/// A number has one form only: the short one, if it fits.
 #[derive(Clone, Debug)]
 enum Form {
-    Short { digits: i128, scale: i64 },
+    Short { digits: Wide, scale: i32 },
     Long(Box<BigDecimal>),
 }
 
 use Form::{Long, Short};
 
+/// An `i128` that asks for no more than a word's alignment, so that [`Decimal`] has 24 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Wide([u64; 2]);
+
+impl Wide {
+    fn new(number: i128) -> Wide {
+        Wide([number as u64, (number >> 64) as u64])
+    }
+
+    fn get(self) -> i128 {
+        let Wide([low, high]) = self;
+        i128::from(high.cast_signed()) << 64 | i128::from(low)
+    }
+}
+
 impl Decimal {
     /// `digits / 10^scale`.
     #[must_use]
     pub fn new(digits: BigInt, scale: i64) -> Decimal {
-        match digits.to_i128() {
-            Some(digits) => Decimal::short(digits, scale),
-            None => Decimal(Long(Box::new(BigDecimal::new(digits, scale)))),
+        match (digits.to_i128(), i32::try_from(scale)) {
+            (Some(digits), Ok(_)) => Decimal::short(digits, scale),
+            _ => Decimal(Long(Box::new(BigDecimal::new(digits, scale)))),
         }
     }
 
     /// `digits / 10^scale`.
     #[must_use]
-    pub const fn short(digits: i128, scale: i64) -> Decimal {
-        Decimal(Short { digits, scale })
+    pub fn short(digits: i128, scale: i64) -> Decimal {
+        Decimal(match i32::try_from(scale) {
+            Ok(scale) => Short {
+                digits: Wide::new(digits),
+                scale,
+            },
+            Err(_) => Long(Box::new(BigDecimal::new(digits.into(), scale))),
+        })
+    }
+
+    /// The digits and the scale of the short form.
+    fn parts(&self) -> Option<(i128, i64)> {
+        match &self.0 {
+            Short { digits, scale } => Some((digits.get(), i64::from(*scale))),
+            Long(_) => None,
+        }
     }
 
     /// The number in the form of the library.
     fn long(&self) -> BigDecimal {
         match &self.0 {
-            Short { digits, scale } => BigDecimal::new(BigInt::from(*digits), *scale),
+            Short { digits, scale } => {
+                BigDecimal::new(BigInt::from(digits.get()), i64::from(*scale))
+            }
             Long(number) => number.as_ref().clone(),
         }
     }
@@ -56,7 +87,7 @@ impl Decimal {
     #[must_use]
     pub fn scale(&self) -> i64 {
         match &self.0 {
-            Short { scale, .. } => *scale,
+            Short { scale, .. } => i64::from(*scale),
             Long(number) => number.fractional_digit_count(),
         }
     }
@@ -65,7 +96,7 @@ impl Decimal {
     #[must_use]
     pub fn short_digits(&self) -> Option<i128> {
         match &self.0 {
-            Short { digits, .. } => Some(*digits),
+            Short { digits, .. } => Some(digits.get()),
             Long(_) => None,
         }
     }
@@ -74,7 +105,7 @@ impl Decimal {
     #[must_use]
     pub fn to_digits(&self) -> (BigInt, i64) {
         match &self.0 {
-            Short { digits, scale } => (BigInt::from(*digits), *scale),
+            Short { digits, scale } => (BigInt::from(digits.get()), i64::from(*scale)),
             Long(number) => number.as_bigint_and_exponent(),
         }
     }
@@ -84,7 +115,7 @@ impl Decimal {
     pub fn digits(&self) -> u64 {
         match &self.0 {
             Short { digits, .. } => {
-                1 + u64::from(digits.unsigned_abs().checked_ilog10().unwrap_or(0))
+                1 + u64::from(digits.get().unsigned_abs().checked_ilog10().unwrap_or(0))
             }
             Long(number) => number.digits(),
         }
@@ -94,7 +125,7 @@ impl Decimal {
     #[must_use]
     pub fn sign(&self) -> Sign {
         match &self.0 {
-            Short { digits, .. } => match digits.cmp(&0) {
+            Short { digits, .. } => match digits.get().cmp(&0) {
                 Ordering::Less => Sign::Minus,
                 Ordering::Equal => Sign::NoSign,
                 Ordering::Greater => Sign::Plus,
@@ -118,9 +149,9 @@ impl Decimal {
     /// The number without its sign.
     #[must_use]
     pub fn abs(&self) -> Decimal {
-        match &self.0 {
-            Short { digits, scale } if *digits != i128::MIN => Decimal::short(digits.abs(), *scale),
-            _ => self.long().abs().into(),
+        match self.is_negative() {
+            true => -self.clone(),
+            false => self.clone(),
         }
     }
 
@@ -136,10 +167,7 @@ impl Decimal {
         if self.is_zero() {
             return Decimal::short(0, scale);
         }
-        if let Short {
-            digits,
-            scale: from,
-        } = self.0
+        if let Some((digits, from)) = self.parts()
             && let Some(digits) = rescaled(digits, scale.checked_sub(from), mode)
         {
             return Decimal::short(digits, scale);
@@ -177,11 +205,7 @@ impl Decimal {
     /// Without zeros at its end, so that equal numbers have equal digits.
     #[must_use]
     pub fn normalized(&self) -> Decimal {
-        let Short {
-            mut digits,
-            mut scale,
-        } = self.0
-        else {
+        let Some((mut digits, mut scale)) = self.parts() else {
             return self.long().normalized().into();
         };
         if digits == 0 {
@@ -197,8 +221,8 @@ impl Decimal {
     /// The digits before the point, if 128 bits have room for them.
     #[must_use]
     pub fn to_i128(&self) -> Option<i128> {
-        match &self.0 {
-            Short { digits, scale: 0 } => Some(*digits),
+        match self.parts() {
+            Some((digits, 0)) => Some(digits),
             _ => self.with_scale(0).to_digits().0.to_i128(),
         }
     }
@@ -223,7 +247,7 @@ impl Decimal {
     pub fn to_f64(&self) -> f64 {
         // Both are exact numbers, so that there is one rounding. (`to_f64` of the library rounds
         // more than once.)
-        if let Short { digits, scale } = self.0
+        if let Some((digits, scale)) = self.parts()
             && digits.unsigned_abs() < 1 << 53
             && (0..=22).contains(&scale)
         {
@@ -238,11 +262,11 @@ impl Decimal {
     /// Its digits, with a point, and without an exponent.
     #[must_use]
     pub fn to_plain_string(&self) -> String {
-        match &self.0 {
-            Short { digits, scale } if (0..=100).contains(scale) => {
+        match self.parts() {
+            Some((digits, scale)) if (0..=100).contains(&scale) => {
                 let mut text = String::new();
                 // Writing to a String cannot fail.
-                let _ = write_plain(*digits, *scale as usize, &mut text);
+                let _ = write_plain(digits, scale as usize, &mut text);
                 text
             }
             _ => self.long().to_plain_string(),
@@ -341,23 +365,11 @@ impl Display for Decimal {
 
 /// The digits of both at the larger scale, and that scale.
 fn aligned(a: &Decimal, b: &Decimal) -> Option<(i128, i128, i64)> {
-    let (
-        Short {
-            digits: x,
-            scale: a,
-        },
-        Short {
-            digits: y,
-            scale: b,
-        },
-    ) = (&a.0, &b.0)
-    else {
-        return None;
-    };
-    Some(match a.cmp(b) {
-        Ordering::Equal => (*x, *y, *a),
-        Ordering::Less => (x.checked_mul(power_of_ten(b.checked_sub(*a))?)?, *y, *b),
-        Ordering::Greater => (*x, y.checked_mul(power_of_ten(a.checked_sub(*b))?)?, *a),
+    let ((x, a), (y, b)) = (a.parts()?, b.parts()?);
+    Some(match a.cmp(&b) {
+        Ordering::Equal => (x, y, a),
+        Ordering::Less => (x.checked_mul(power_of_ten(Some(b - a))?)?, y, b),
+        Ordering::Greater => (x, y.checked_mul(power_of_ten(Some(a - b))?)?, a),
     })
 }
 
@@ -429,8 +441,8 @@ impl SubAssign<&Decimal> for Decimal {
 impl Neg for Decimal {
     type Output = Decimal;
     fn neg(self) -> Decimal {
-        match self.0 {
-            Short { digits, scale } if digits != i128::MIN => Decimal::short(-digits, scale),
+        match self.parts() {
+            Some((digits, scale)) if digits != i128::MIN => Decimal::short(-digits, scale),
             _ => (-self.long()).into(),
         }
     }
@@ -494,7 +506,7 @@ mod tests {
     fn same(got: &Decimal, wanted: &BigDecimal, scale: i64) {
         assert_eq!(got.scale(), scale);
         assert_eq!(got.long(), *wanted);
-        let fits = got.to_digits().0.to_i128().is_some();
+        let fits = got.to_digits().0.to_i128().is_some() && i32::try_from(scale).is_ok();
         assert_eq!(matches!(got.0, Short { .. }), fits, "{got:?} has one form");
     }
 
