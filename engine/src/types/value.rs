@@ -24,7 +24,7 @@ pub enum Value {
     /// DOUBLE.
     Double(f64),
     /// DECIMAL; the scale is part of the value.
-    Decimal(Box<Decimal>),
+    Decimal(Decimal),
     /// A text or binary string.
     Bytes(Vec<u8>),
     /// DATE.

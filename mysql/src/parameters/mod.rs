@@ -155,10 +155,9 @@ fn decimal(text: &[u8]) -> Value {
             .iter()
             .all(|b| b.is_ascii_digit() || b"+-.".contains(b));
     let number = std::str::from_utf8(text).ok().filter(|_| plain);
-    number.and_then(|t| Decimal::from_str(t).ok()).map_or_else(
-        || Value::Bytes(text.to_vec()),
-        |d| Value::Decimal(Box::new(d)),
-    )
+    number
+        .and_then(|t| Decimal::from_str(t).ok())
+        .map_or_else(|| Value::Bytes(text.to_vec()), |d| Value::Decimal(d))
 }
 
 /// A length (0, 4, 7 or 11), then year, month, day, hour, minute, second, microseconds, as far as

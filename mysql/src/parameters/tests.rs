@@ -71,7 +71,7 @@ fn numbers_and_strings() {
             column::NEWDECIMAL,
             0,
             b"\x0512.30",
-            Value::Decimal(Box::new("12.30".parse().unwrap())),
+            Value::Decimal("12.30".parse().unwrap()),
         ),
         (
             column::NEWDECIMAL,

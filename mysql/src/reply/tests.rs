@@ -27,7 +27,7 @@ fn samples() -> Vec<(u8, Value)> {
         (column::NULL, Value::Null),
         (
             column::NEWDECIMAL,
-            Value::Decimal(Box::new("-12.50".parse().unwrap())),
+            Value::Decimal("-12.50".parse().unwrap()),
         ),
         (column::VAR_STRING, Value::Bytes(b"text".to_vec())),
         (column::BLOB, Value::Bytes(vec![7; 70_000])),

@@ -461,7 +461,7 @@ impl State {
                 (Accumulated::Integer(sum), Value::UInt(n)) => *sum -= i128::from(*n),
                 (Accumulated::Decimal(sum), Value::Int(n)) => *sum -= &Decimal::from(*n),
                 (Accumulated::Decimal(sum), Value::UInt(n)) => *sum -= &Decimal::from(*n),
-                (Accumulated::Decimal(sum), Value::Decimal(n)) => *sum -= n.as_ref(),
+                (Accumulated::Decimal(sum), Value::Decimal(n)) => *sum -= n,
                 _ => return false,
             }
         }
@@ -477,7 +477,7 @@ impl State {
         self.value = match (before, value) {
             (Accumulated::Nothing, Value::Int(n)) => Accumulated::Integer(n.into()),
             (Accumulated::Nothing, Value::UInt(n)) => Accumulated::Integer(n.into()),
-            (Accumulated::Nothing, Value::Decimal(n)) => Accumulated::Decimal(*n),
+            (Accumulated::Nothing, Value::Decimal(n)) => Accumulated::Decimal(n),
             // Zero comes first: a sum of negative zeros is not negative.
             (Accumulated::Nothing, other) => Accumulated::Double(0.0 + double(&other)),
             (Accumulated::Integer(sum), Value::Int(n)) => Accumulated::Integer(sum + i128::from(n)),
@@ -497,7 +497,7 @@ impl State {
             (Accumulated::Integer(sum), other) => Accumulated::Double(sum as f64 + double(&other)),
             (Accumulated::Double(sum), other) => Accumulated::Double(sum + double(&other)),
             (Accumulated::Decimal(sum), other) => {
-                let sum = double(&Value::Decimal(Box::new(sum)));
+                let sum = double(&Value::Decimal(sum));
                 Accumulated::Double(sum + double(&other))
             }
             (kept, _) => kept,
@@ -637,9 +637,9 @@ fn bits_length(aggregate: &Aggregate) -> usize {
 fn exact_sum(sum: Decimal, aggregate: &Aggregate) -> Value {
     let scale = match aggregate.ty.ty {
         Some(ColumnType::Decimal { scale, .. }) => scale.into(),
-        _ => return Value::Decimal(Box::new(sum)),
+        _ => return Value::Decimal(sum),
     };
-    Value::Decimal(Box::new(sum.with_scale_round(scale, RoundingMode::HalfUp)))
+    Value::Decimal(sum.with_scale_round(scale, RoundingMode::HalfUp))
 }
 
 fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
@@ -654,9 +654,7 @@ fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
     };
     // The digit behind the last one decides how that is rounded.
     let average = sum.quotient(&Decimal::from(count), scale + 1);
-    Value::Decimal(Box::new(
-        average.with_scale_round(scale, RoundingMode::HalfUp),
-    ))
+    Value::Decimal(average.with_scale_round(scale, RoundingMode::HalfUp))
 }
 
 fn concatenate(

@@ -744,7 +744,7 @@ fn integer(value: &Value, bits: u32, unsigned: bool) -> Fit {
         Value::Decimal(n) => {
             let floor = n.with_scale_round(0, RoundingMode::Floor);
             match floor.to_i128() {
-                Some(whole) => (whole, floor == **n),
+                Some(whole) => (whole, floor == *n),
                 None => return Fit::Unusable,
             }
         }
@@ -776,7 +776,7 @@ fn decimal(value: &Value, precision: u8, scale: u8) -> Fit {
     let number = match value {
         Value::Int(n) => Decimal::from(*n),
         Value::UInt(n) => Decimal::from(*n),
-        Value::Decimal(n) => n.as_ref().clone(),
+        Value::Decimal(n) => n.clone(),
         _ => return Fit::Unusable,
     };
     let whole = number.with_scale_round(i64::from(scale), RoundingMode::Floor);
@@ -784,7 +784,7 @@ fn decimal(value: &Value, precision: u8, scale: u8) -> Fit {
         return Fit::Unusable;
     }
     let exact = whole == number;
-    let value = Value::Decimal(Box::new(whole));
+    let value = Value::Decimal(whole);
     if exact {
         Fit::Exact(value)
     } else {

@@ -44,7 +44,6 @@ pub(crate) fn size(row: &[Value]) -> usize {
         .map(|value| match value {
             Value::Bytes(bytes) => bytes.capacity() + 16,
             Value::Json(json) => json.bytes().len() + 32,
-            Value::Decimal(_) => 64,
             // Shared with the definition, or of a few members.
             Value::Member(_) => 16,
             Value::Null
@@ -52,6 +51,8 @@ pub(crate) fn size(row: &[Value]) -> usize {
             | Value::UInt(_)
             | Value::Float(_)
             | Value::Double(_)
+            // One of more than 128 bits is rare.
+            | Value::Decimal(_)
             | Value::Date(_)
             | Value::Time(_)
             | Value::DateTime(_) => 0,

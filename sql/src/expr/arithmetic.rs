@@ -54,7 +54,7 @@ pub(super) fn binary(
         _ => add_subtract_multiply(op, a, b, context.statement.sql_mode),
     };
     match result {
-        Ok(Number::Decimal(n)) => Ok(Value::Decimal(Box::new(with_digits(n, ty)))),
+        Ok(Number::Decimal(n)) => Ok(Value::Decimal(with_digits(n, ty))),
         Ok(number) => Ok(number.into_value()),
         Err(Failure::OutOfRange(kind)) => Err(SqlError::value_out_of_range(kind, describe())),
         Err(Failure::DivisionByZero) => division_by_zero(context),
@@ -167,6 +167,10 @@ fn finite(x: f64) -> Result<Number, Failure> {
 /// A decimal with at most 30 digits after the point. MySQL computes with up to 81 digits, more than
 /// a column holds.
 fn fitting(number: Decimal) -> Result<Number, Failure> {
+    // 128 bits have less than 40 digits.
+    if (0..=MAX_SCALE).contains(&number.scale()) && number.short_digits().is_some() {
+        return Ok(Number::Decimal(number));
+    }
     let number = if number.scale() > MAX_SCALE {
         convert::round(&number, MAX_SCALE)
     } else {

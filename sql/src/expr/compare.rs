@@ -209,7 +209,7 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
         (Value::Int(a), Value::UInt(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::UInt(a), Value::Int(b)) => i128::from(*a).cmp(&i128::from(*b)),
         (Value::Decimal(a), Value::Decimal(b)) => a.cmp(b),
-        (Value::Decimal(a), Value::Int(b)) => (**a).cmp(&Decimal::from(*b)),
+        (Value::Decimal(a), Value::Int(b)) => a.cmp(&Decimal::from(*b)),
         (Value::Int(a), Value::Decimal(b)) => Decimal::from(*a).cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) => a.cmp(b),
@@ -344,7 +344,7 @@ fn json_key(node: &Node<'_>, key: &mut Vec<u8>) {
         // Equal numbers have equal digits.
         Node::Scalar(Scalar::Double(x)) => {
             let exact = convert::f64_to_decimal(*x);
-            hash_key(&Value::Decimal(Box::new(exact)), Collation::Binary, key);
+            hash_key(&Value::Decimal(exact), Collation::Binary, key);
         }
         Node::Scalar(Scalar::Decimal(number)) => {
             hash_key(&Value::Decimal(number.clone()), Collation::Binary, key);

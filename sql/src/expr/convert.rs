@@ -51,7 +51,7 @@ impl Number {
         match self {
             Number::Int(n) => Value::Int(n),
             Number::UInt(n) => Value::UInt(n),
-            Number::Decimal(n) => Value::Decimal(Box::new(n)),
+            Number::Decimal(n) => Value::Decimal(n),
             Number::Double(x) => Value::Double(x),
         }
     }
@@ -70,7 +70,7 @@ pub(super) fn number(value: &Value, context: &mut EvalContext<'_>) -> Option<Num
         Value::UInt(n) => Number::UInt(*n),
         Value::Float(x) => Number::Double(f64::from(*x)),
         Value::Double(x) => Number::Double(*x),
-        Value::Decimal(n) => Number::Decimal((**n).clone()),
+        Value::Decimal(n) => Number::Decimal(n.clone()),
         Value::Bytes(text) => Number::Double(text_to_f64(text, context)),
         Value::Member(member) => Number::Int(member.signed()),
         // Arithmetic on it is floating point.
@@ -674,7 +674,7 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
                 return date;
             }
             if let Value::Decimal(number) = value {
-                let moment = moment_of_number(&Number::Decimal((**number).clone()));
+                let moment = moment_of_number(&Number::Decimal(number.clone()));
                 let date = moment.map(|parsed| parsed.value.date);
                 let date = date.filter(|date| accepted(*date, takes, context));
                 if date.is_none() {
@@ -861,7 +861,7 @@ pub fn conform(value: Value, ty: &ExprType, context: &mut EvalContext<'_>) -> Va
         (ColumnType::Decimal { scale: wanted, .. }, other) => {
             decimal(other, context).map_or(Value::Null, |number| {
                 let kept = number.scale().min(wanted.into());
-                Value::Decimal(Box::new(round(&number, kept)))
+                Value::Decimal(round(&number, kept))
             })
         }
         (ColumnType::Double, other) => double(other, context).map_or(Value::Null, Value::Double),
@@ -902,7 +902,7 @@ pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
     match (value, ty.ty) {
         (Value::Decimal(number), Some(ColumnType::Decimal { scale: digits, .. })) => {
             let digits = i64::from(digits).max(number.scale());
-            Value::Decimal(Box::new(number.with_scale(digits)))
+            Value::Decimal(number.with_scale(digits))
         }
         (value, _) => value,
     }

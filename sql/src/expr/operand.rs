@@ -91,13 +91,13 @@ impl Expr {
                 return Ok(value);
             };
             let number = convert::of_json(document, "DECIMAL", context).into_decimal();
-            return Ok(Cow::Owned(Value::Decimal(Box::new(number))));
+            return Ok(Cow::Owned(Value::Decimal(number)));
         }
         if self.is_quiet() {
             let value = self.value(row, context)?;
             if let Value::Bytes(text) = &*value {
                 let number = convert::text_to_decimal(text).number;
-                return Ok(Cow::Owned(Value::Decimal(Box::new(number))));
+                return Ok(Cow::Owned(Value::Decimal(number)));
             }
             return Ok(value);
         }
@@ -254,7 +254,7 @@ impl Expr {
                 match &*value {
                     Value::Bytes(text) if !convert::numeric_prefix(text).0.is_empty() => {
                         let number = convert::text_to_decimal(text).number;
-                        Ok(Cow::Owned(Value::Decimal(Box::new(number))))
+                        Ok(Cow::Owned(Value::Decimal(number)))
                     }
                     _ => Ok(value),
                 }
@@ -425,7 +425,7 @@ fn text_column_decimal<'r>(value: Cow<'r, Value>, context: &mut EvalContext<'_>)
         context.warnings.warn(lost);
     }
     let number = convert::text_to_decimal(text).number;
-    Cow::Owned(Value::Decimal(Box::new(number)))
+    Cow::Owned(Value::Decimal(number))
 }
 
 /// The digits of a date or time, as a number.
@@ -445,7 +445,7 @@ fn digits_of_moment(text: &[u8]) -> Decimal {
 /// A date or time as the decimal that its digits are.
 fn exact_moment(value: Cow<'_, Value>) -> Cow<'_, Value> {
     match &*value {
-        Value::Bytes(text) => Cow::Owned(Value::Decimal(Box::new(digits_of_moment(text)))),
+        Value::Bytes(text) => Cow::Owned(Value::Decimal(digits_of_moment(text))),
         _ => value,
     }
 }

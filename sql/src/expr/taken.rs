@@ -80,8 +80,8 @@ impl Taken {
         match (self, value) {
             (Taken::Count, _) => None,
             (_, Value::Bytes(text)) => self.of_text(text),
-            (Taken::Decimal, Value::Int(n)) => Some(Value::Decimal(Box::new(Decimal::from(*n)))),
-            (Taken::Decimal, Value::UInt(n)) => Some(Value::Decimal(Box::new(Decimal::from(*n)))),
+            (Taken::Decimal, Value::Int(n)) => Some(Value::Decimal(Decimal::from(*n))),
+            (Taken::Decimal, Value::UInt(n)) => Some(Value::Decimal(Decimal::from(*n))),
             (Taken::Double, Value::Int(n)) => Some(Value::Double(*n as f64)),
             (Taken::Double, Value::UInt(n)) => Some(Value::Double(*n as f64)),
             (Taken::Double, Value::Decimal(n)) => Some(Value::Double(n.to_f64())),
@@ -101,17 +101,17 @@ impl Taken {
             return Some(match (unsigned, i64::try_from(n)) {
                 (true, _) => Value::UInt(n),
                 (false, Ok(n)) => Value::Int(n),
-                (false, Err(_)) => Value::Decimal(Box::new(exact.number)),
+                (false, Err(_)) => Value::Decimal(exact.number),
             });
         }
         if self != Taken::Double && !exact.overflow {
-            return Some(Value::Decimal(Box::new(exact.number)));
+            return Some(Value::Decimal(exact.number));
         }
         let (x, garbage) = convert::text_prefix_f64(text);
         match self {
             _ if x.is_finite() && !garbage => Some(Value::Double(x)),
             // The largest number that there is.
-            Taken::Integer { .. } => Some(Value::Decimal(Box::new(exact.number))),
+            Taken::Integer { .. } => Some(Value::Decimal(exact.number)),
             Taken::Decimal | Taken::Double | Taken::Count => None,
         }
     }
@@ -164,7 +164,7 @@ pub(super) fn number_of(
         }
         Taken::Decimal => {
             told("DECIMAL", context);
-            Value::Decimal(Box::new(convert::text_to_decimal(text).number))
+            Value::Decimal(convert::text_to_decimal(text).number)
         }
         Taken::Count => return None,
         Taken::Double => {
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn texts_become_the_numbers_that_they_are() {
         let text = |text: &str| Value::Bytes(text.as_bytes().to_vec());
-        let decimal = |digits: &str| Value::Decimal(Box::new(digits.parse().expect("a number")));
+        let decimal = |digits: &str| Value::Decimal(digits.parse().expect("a number"));
         let signed = Taken::Integer { unsigned: false };
         let unsigned = Taken::Integer { unsigned: true };
         let cases = [

@@ -293,8 +293,8 @@ impl<'a, 'l> Walk<'a, 'l> {
         let value = number(next.kind, next.text(self.source)).and_then(|value| match value {
             Value::Int(v) => v.checked_neg().map(Value::Int),
             Value::UInt(v) if v == 1 << 63 => Some(Value::Int(i64::MIN)),
-            Value::UInt(v) => Some(Value::Decimal(Box::new(-Decimal::from(v)))),
-            Value::Decimal(v) => Some(Value::Decimal(Box::new(-*v))),
+            Value::UInt(v) => Some(Value::Decimal(-Decimal::from(v))),
+            Value::Decimal(v) => Some(Value::Decimal(-v)),
             Value::Double(v) => Some(Value::Double(-v)),
             _ => None,
         });

@@ -166,5 +166,5 @@ pub fn bits(kind: Kind, text: &[u8]) -> Option<Vec<u8>> {
 /// warned about.
 fn exact(text: &str) -> Option<Value> {
     let parsed = decimal::parse(text).filter(|parsed| !parsed.overflow)?;
-    Some(Value::Decimal(Box::new(parsed.value)))
+    Some(Value::Decimal(parsed.value))
 }

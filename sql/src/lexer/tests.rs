@@ -119,7 +119,7 @@ fn values() {
     assert_eq!(number(Kind::Float, b"1e3"), Some(Value::Double(1000.0)));
     assert_eq!(
         number(Kind::Decimal, b"1.50"),
-        Some(Value::Decimal(Box::new("1.50".parse().unwrap())))
+        Some(Value::Decimal("1.50".parse().unwrap()))
     );
 }
 

@@ -270,7 +270,7 @@ mod tests {
             }
             last.row.clone()
         };
-        let decimal = |digits: &str| Value::Decimal(Box::new(digits.parse().expect("a number")));
+        let decimal = |digits: &str| Value::Decimal(digits.parse().expect("a number"));
         let (int, null, double) = (Value::Int, Value::Null, Value::Double);
         assert_eq!(
             execute([text("x"), text("y"), int(1), int(1)]),

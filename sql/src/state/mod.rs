@@ -352,7 +352,7 @@ impl State {
             "pseudo_thread_id" => number(self.id),
             "timestamp" => {
                 let micros = self.timestamp.unwrap_or(self.now_micros);
-                Value::Decimal(Box::new(Decimal::new(micros.into(), 6)))
+                Value::Decimal(Decimal::new(micros.into(), 6))
             }
             _ if variable.scope == Scope::Global => self.instance.global(variable),
             _ => self.variables.values().get(variable.id).clone(),

@@ -464,7 +464,7 @@ mod tests {
     fn exact_numbers() {
         assert_eq!(text(&Value::Int(i64::MIN), 0), "-9223372036854775808");
         assert_eq!(text(&Value::UInt(u64::MAX), 0), "18446744073709551615");
-        let decimal = |s: &str| Value::Decimal(Box::new(s.parse().unwrap()));
+        let decimal = |s: &str| Value::Decimal(s.parse().unwrap());
         assert_eq!(text(&decimal("-12.3400"), 4), "-12.3400");
         assert_eq!(text(&decimal("0.00"), 2), "0.00");
         assert_eq!(text(&decimal("1e3"), 0), "1000");

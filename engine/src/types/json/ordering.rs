@@ -114,7 +114,7 @@ fn exact(scalar: &Scalar<'_>) -> Option<Decimal> {
     Some(match scalar {
         Scalar::Int(n) => Decimal::from(*n),
         Scalar::UInt(n) => Decimal::from(*n),
-        Scalar::Decimal(number) => (**number).clone(),
+        Scalar::Decimal(number) => number.clone(),
         // With the digits that it is printed with: what was written as 0.1 is equal to 0.1.
         Scalar::Double(x) => format!("{x:e}").parse().ok()?,
         _ => return None,

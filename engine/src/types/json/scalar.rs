@@ -24,7 +24,7 @@ pub enum Scalar<'a> {
     /// A text.
     Text(Cow<'a, str>),
     /// A DECIMAL.
-    Decimal(Box<Decimal>),
+    Decimal(Decimal),
     /// A DATE.
     Date(Date),
     /// A TIME.
@@ -278,7 +278,7 @@ fn read_opaque(ty: u8, value: &[u8]) -> Option<Scalar<'_>> {
             if !fits || digits.len() != decimal::length(*precision, *scale) {
                 return None;
             }
-            Scalar::Decimal(Box::new(decimal::decode(digits, *precision, *scale)?))
+            Scalar::Decimal(decimal::decode(digits, *precision, *scale)?)
         }
         DATE => Scalar::Date(unpack(packed()?)?.date),
         TIME => Scalar::Time(unpack_time(packed()?)?),

@@ -29,7 +29,7 @@ fn everything() -> Tree {
         month: 2,
         day: 29,
     };
-    let decimal = |text| Scalar::Decimal(Box::new(Decimal::from_str(text).unwrap()));
+    let decimal = |text| Scalar::Decimal(Decimal::from_str(text).unwrap());
     let scalars = [
         Scalar::Null,
         Scalar::Bool(true),
@@ -177,7 +177,7 @@ fn kinds_have_an_order() {
 fn numbers_compare_by_their_values() {
     let double = |x: f64| Tree::Scalar(Scalar::Double(x));
     let uint = |n: u64| Tree::Scalar(Scalar::UInt(n));
-    let decimal = |text: &str| Tree::Scalar(Scalar::Decimal(Box::new(text.parse().unwrap())));
+    let decimal = |text: &str| Tree::Scalar(Scalar::Decimal(text.parse().unwrap()));
     const BEYOND: i64 = (1 << 53) + 1;
     // Each row is of equal ones, and less than the next.
     let rows = [

@@ -417,7 +417,7 @@ fn decode_fixed(column: &Column, bytes: &[u8]) -> Option<Value> {
             Value::Double(f64::from_bits(bits))
         }
         ColumnType::Decimal { precision, scale } => {
-            Value::Decimal(Box::new(decimal::decode(bytes, precision, scale)?))
+            Value::Decimal(decimal::decode(bytes, precision, scale)?)
         }
         ColumnType::Date => {
             let packed = number();

@@ -35,7 +35,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
 }
 
 fn decimals(texts: &[&str]) -> Vec<Value> {
-    let decimal = |text: &&str| Value::Decimal(Box::new(Decimal::from_str(text).unwrap()));
+    let decimal = |text: &&str| Value::Decimal(Decimal::from_str(text).unwrap());
     texts.iter().map(decimal).collect()
 }
 

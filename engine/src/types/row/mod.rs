@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
             ColumnType::Decimal { precision, scale } => {
                 let bytes = self.take(decimal::length(precision, scale))?;
                 let number = decimal::decode(bytes, precision, scale).ok_or(Malformed)?;
-                Value::Decimal(Box::new(number))
+                Value::Decimal(number)
             }
             ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
                 let bytes = self.string(column)?;

@@ -90,7 +90,7 @@ fn columns_and_values() -> Vec<(Column, Value)> {
         column(T::BigInt, none, Value::Int(i64::MIN)),
         column(T::Float, none, Value::Float(1.5)),
         column(T::Double, none, Value::Double(-2.25)),
-        column(decimal_type, none, Value::Decimal(Box::new(decimal))),
+        column(decimal_type, none, Value::Decimal(decimal)),
         column(T::Char(5), text, bytes("né".as_bytes())),
         column(T::VarChar(70), text, bytes("häh".as_bytes())),
         column(T::VarChar(8), none, bytes(&[0, 0xFF])),

@@ -227,8 +227,8 @@ fn number(c: &mut Cursor) -> Parsed<Value> {
     }
     Ok(match value {
         Value::Int(n) => n.checked_neg().map_or(Value::Int(n), Value::Int),
-        Value::UInt(n) => Value::Decimal(Box::new(-Decimal::from(n))),
-        Value::Decimal(n) => Value::Decimal(Box::new(-*n)),
+        Value::UInt(n) => Value::Decimal(-Decimal::from(n)),
+        Value::Decimal(n) => Value::Decimal(-n),
         Value::Double(n) => Value::Double(-n),
         other => other,
     })

@@ -94,7 +94,7 @@ pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
             DECIMAL => {
                 let scale = i64::from_le_bytes(take(&mut bytes)?);
                 let digits = BigInt::from_signed_bytes_le(take_bytes(&mut bytes)?);
-                Value::Decimal(Box::new(Decimal::new(digits, scale)))
+                Value::Decimal(Decimal::new(digits, scale))
             }
             BYTES => Value::Bytes(take_bytes(&mut bytes)?.to_vec()),
             DATE => Value::Date(take_date(&mut bytes)?),
@@ -149,7 +149,7 @@ mod tests {
             month: 2,
             day: 29,
         };
-        let decimal = |text| Value::Decimal(Box::new(Decimal::from_str(text).unwrap()));
+        let decimal = |text| Value::Decimal(Decimal::from_str(text).unwrap());
         let row = vec![
             Value::Null,
             Value::Int(i64::MIN),

@@ -217,9 +217,7 @@ pub fn implicit_default(column: &Column) -> Value {
     match column.ty {
         ColumnType::Float => Value::Float(0.0),
         ColumnType::Double => Value::Double(0.0),
-        ColumnType::Decimal { scale, .. } => {
-            Value::Decimal(Box::new(Decimal::short(0, scale.into())))
-        }
+        ColumnType::Decimal { scale, .. } => Value::Decimal(Decimal::short(0, scale.into())),
         ColumnType::Char(length) if column.is_binary() => Value::Bytes(vec![0; length.into()]),
         ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::Text(_) => {
             Value::Bytes(Vec::new())
@@ -541,13 +539,13 @@ impl Target<'_, '_> {
         if rounded.abs() > limit {
             self.out_of_range()?;
             let clipped = if negative { -limit } else { limit };
-            return Ok(Value::Decimal(Box::new(clipped)));
+            return Ok(Value::Decimal(clipped));
         }
         if cut || rounded != number {
             let note = self.truncated();
             self.context.warnings.note(note);
         }
-        Ok(Value::Decimal(Box::new(rounded)))
+        Ok(Value::Decimal(rounded))
     }
 
     /// 1265 in strict mode, else a warning.

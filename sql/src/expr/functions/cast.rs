@@ -215,9 +215,9 @@ fn decimal(value: &Value, precision: u8, scale: u8, context: &mut EvalContext<'_
         // It is no column; MySQL names it so where the expression has no name either.
         context.warnings.warn(SqlError::out_of_range("(null)", 1));
         let clipped = if rounded.is_negative() { -limit } else { limit };
-        return Value::Decimal(Box::new(clipped));
+        return Value::Decimal(clipped);
     }
-    Value::Decimal(Box::new(rounded))
+    Value::Decimal(rounded)
 }
 
 fn year(value: &Value, context: &mut EvalContext<'_>) -> Value {

@@ -285,7 +285,7 @@ fn abs(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError
                 ));
             }
         },
-        Some(Number::Decimal(n)) => Value::Decimal(Box::new(n.abs())),
+        Some(Number::Decimal(n)) => Value::Decimal(n.abs()),
         Some(Number::Double(x)) => Value::Double(x.abs()),
         Some(unsigned) => unsigned.into_value(),
     })
@@ -302,7 +302,7 @@ fn whole(
             let n = n.with_scale_round(0, mode);
             match n.to_i64() {
                 Some(n) if args.ty.is_integer() => Value::Int(n),
-                _ => Value::Decimal(Box::new(n)),
+                _ => Value::Decimal(n),
             }
         }
         Some(Number::Double(x)) if mode == RoundingMode::Ceiling => Value::Double(x.ceil()),
@@ -329,7 +329,7 @@ fn round(
             let scale = digits.min(n.scale().max(0));
             let rounded = n.with_scale_round(scale, mode);
             // Zeros before the point stay digits.
-            let rounded = Value::Decimal(Box::new(rounded.with_scale(scale.max(0))));
+            let rounded = Value::Decimal(rounded.with_scale(scale.max(0)));
             convert::padded(rounded, args.ty)
         }
         Number::Double(x) => Value::Double(round_double(x, digits, mode)),
@@ -650,7 +650,7 @@ fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value,
 fn exact_value(number: Decimal) -> Value {
     match number.to_i64() {
         Some(whole) if number.with_scale(0) == number => Value::Int(whole),
-        _ => Value::Decimal(Box::new(number)),
+        _ => Value::Decimal(number),
     }
 }
 

@@ -837,7 +837,7 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
         return Ok(match args.ty.decimals {
             _ if null => Value::Null,
             0 => Value::Int(0),
-            fsp => Value::Decimal(Box::new(Decimal::new(0.into(), fsp.into()))),
+            fsp => Value::Decimal(Decimal::new(0.into(), fsp.into())),
         });
     };
     const MAX: i64 = LAST_SECOND * SECOND + 999_999;
@@ -851,7 +851,7 @@ fn unix_timestamp(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Valu
         0 => Value::Int(micros / SECOND),
         fsp => {
             let units = micros / fraction_unit(fsp);
-            Value::Decimal(Box::new(Decimal::new(units.into(), fsp.into())))
+            Value::Decimal(Decimal::new(units.into(), fsp.into()))
         }
     })
 }

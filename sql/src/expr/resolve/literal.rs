@@ -108,9 +108,9 @@ fn number(text: &str) -> Result<Value, SqlError> {
     if parsed.overflow {
         // The largest number of the largest type.
         let nines = decimal::greatest(decimal::MAX_PRECISION, 0);
-        return Ok(Value::Decimal(Box::new(nines)));
+        return Ok(Value::Decimal(nines));
     }
-    Ok(Value::Decimal(Box::new(parsed.value)))
+    Ok(Value::Decimal(parsed.value))
 }
 
 fn hex(digits: &str) -> Result<Vec<u8>, SqlError> {
@@ -205,7 +205,7 @@ pub(in crate::expr) fn as_stored_number(expr: Expr) -> Expr {
     let long = digits(&expr).filter(|digits| digits.len() > size_of::<u64>());
     match long.map(|digits| BigInt::from_bytes_be(Sign::Plus, digits)) {
         Some(number) => {
-            let value = Value::Decimal(Box::new(Decimal::new(number, 0)));
+            let value = Value::Decimal(Decimal::new(number, 0));
             let ty = type_of(&value, Collation::Binary);
             Expr::Literal(value, ty)
         }
@@ -215,7 +215,7 @@ pub(in crate::expr) fn as_stored_number(expr: Expr) -> Expr {
 
 /// An integer, or a decimal if it does not fit.
 fn integer(n: i128) -> Value {
-    i64::try_from(n).map_or_else(|_| Value::Decimal(Box::new(Decimal::from(n))), Value::Int)
+    i64::try_from(n).map_or_else(|_| Value::Decimal(Decimal::from(n)), Value::Int)
 }
 
 /// `-x`, folded if x is a literal.
@@ -228,11 +228,11 @@ pub(super) fn negate(operand: Expr) -> Expr {
             Value::UInt(n) => Some(integer(-i128::from(*n))),
             Value::Double(x) => Some(Value::Double(-x)),
             Value::Decimal(n) => {
-                let negated = -(**n).clone();
+                let negated = -n.clone();
                 // -9223372036854775808 was parsed as its positive part.
                 match negated.to_i64().filter(|_| negated.scale() == 0) {
                     Some(n) if ty.decimals == 0 => Some(Value::Int(n)),
-                    _ => Some(Value::Decimal(Box::new(negated))),
+                    _ => Some(Value::Decimal(negated)),
                 }
             }
             _ => None,

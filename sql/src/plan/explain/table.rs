@@ -71,7 +71,7 @@ impl Row {
             text(self.reference),
             self.rows.map_or(Value::Null, Value::UInt),
             self.filtered.map_or(Value::Null, |hundredths| {
-                Value::Decimal(Box::new(Decimal::new(hundredths.into(), 2)))
+                Value::Decimal(Decimal::new(hundredths.into(), 2))
             }),
             text(extra),
         ]
