@@ -17,6 +17,19 @@ use smallvec::SmallVec;
 const GROUP: usize = 9;
 /// Bytes for 0–9 digits.
 const BYTES: [usize; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+/// Ten to the power of 0–9.
+const POWERS: [u32; 10] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+];
 /// The most digits a DECIMAL has.
 pub const MAX_PRECISION: u8 = 65;
 
@@ -111,18 +124,39 @@ pub fn decode(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
         mask,
         first: true,
     };
-    if precision <= 38 {
-        let mut value = 0_u128;
-        for digits in group_sizes(whole, usize::from(scale)) {
-            value = value * 10_u128.pow(digits as u32) + u128::from(reader.next(digits)?);
+    let sizes = group_sizes(whole, usize::from(scale));
+    // What has at most 18 digits fits 64 bits, what has at most 38 fits 128.
+    let short = match precision {
+        ..=18 => {
+            let mut value = 0_u64;
+            for digits in sizes {
+                value = value * u64::from(POWERS[digits]) + u64::from(reader.next(digits)?);
+            }
+            i128::from(value)
         }
-        let value = i128::try_from(value).ok()?;
-        let value = if negative { -value } else { value };
-        return Some(Decimal::short(value, i64::from(scale)));
-    }
+        19..=38 => {
+            let mut value = 0_u128;
+            for digits in sizes {
+                value = value * u128::from(POWERS[digits]) + u128::from(reader.next(digits)?);
+            }
+            i128::try_from(value).ok()?
+        }
+        _ => return decode_long(reader, sizes, negative, scale),
+    };
+    let signed = if negative { -short } else { short };
+    Some(Decimal::short(signed, i64::from(scale)))
+}
+
+/// The same of one that may not fit 128 bits.
+fn decode_long(
+    mut reader: Groups<'_>,
+    sizes: impl Iterator<Item = usize>,
+    negative: bool,
+    scale: u8,
+) -> Option<Decimal> {
     let mut value = BigInt::from(0);
-    for digits in group_sizes(whole, usize::from(scale)) {
-        value = value * 10_u64.pow(digits as u32) + reader.next(digits)?;
+    for digits in sizes {
+        value = value * POWERS[digits] + reader.next(digits)?;
     }
     let value = if negative { -value } else { value };
     Some(Decimal::new(value, i64::from(scale)))
@@ -157,7 +191,7 @@ impl Groups<'_> {
             }
             value = value << 8 | u32::from(byte);
         }
-        (value < 10_u32.pow(digits as u32)).then_some(value)
+        (value < POWERS[digits]).then_some(value)
     }
 }
 
