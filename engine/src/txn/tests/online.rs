@@ -226,6 +226,7 @@ fn built(engine: &Engine, writers: &Arc<Writers>, kind: u64, n: u64) -> Result<(
             }),
             numbers: Numbers::default(),
             now_micros: 7,
+            settings: String::new(),
             others,
         },
     };
@@ -474,6 +475,7 @@ fn rows_that_come_and_stay_at_one_new_primary_key_refuse_it() {
             }),
             numbers: Numbers::default(),
             now_micros: 7,
+            settings: String::new(),
             others: Others::Write,
         };
         assert_eq!(refused(&engine, definition, change), "PRIMARY");
