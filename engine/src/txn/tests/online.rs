@@ -355,10 +355,13 @@ fn a_crash_in_a_build_leaves_the_old_or_the_new() {
     }
 }
 
+/// A change of rows.
+type Change = fn(&mut Txn, &Arc<Table>) -> Result<(), TxnError>;
+
 /// Changes rows in one transaction, at the first turn.
 struct Late {
     engine: Mutex<Option<Weak<Engine>>>,
-    change: fn(&mut Txn, &Arc<Table>) -> Result<(), TxnError>,
+    change: Change,
 }
 
 impl Waiting for Late {
@@ -387,11 +390,7 @@ fn hundred(engine: &Engine) -> Arc<Table> {
 }
 
 /// The index that refuses a definition for what changes while it is built.
-fn refused(
-    engine: &Arc<Engine>,
-    definition: SchemaChange<'_>,
-    change: fn(&mut Txn, &Arc<Table>) -> Result<(), TxnError>,
-) -> String {
+fn refused(engine: &Arc<Engine>, definition: SchemaChange<'_>, change: Change) -> String {
     let statement = DdlStatement {
         database: "test".to_owned(),
         text: "DDL".to_owned(),
@@ -443,7 +442,7 @@ fn a_duplicate_that_comes_late_refuses_the_index() {
 #[test]
 fn rows_that_come_and_stay_at_one_new_primary_key_refuse_it() {
     // Whichever of the two is looked at first.
-    let changes: [fn(&mut Txn, &Arc<Table>) -> Result<(), TxnError>; 2] = [
+    let changes: [Change; 2] = [
         |txn, t| {
             insert(txn, t, (-5, Some(70), None))?;
             update(txn, t, 70, (70, Some(70), Some(1))).map(|_| ())
