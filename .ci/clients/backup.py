@@ -163,6 +163,10 @@ ALTERATIONS = [
     "AUTO_INCREMENT PRIMARY KEY FIRST",
     "ALTER TABLE loose ADD COLUMN c JSON DEFAULT (JSON_OBJECT('a', 1.50)), ADD CHECK (a < 1000); "
     "ALTER TABLE loose ADD INDEX (a)",
+    "SET div_precision_increment = 9, default_week_format = 3, block_encryption_mode = 'aes-256-cbc'; "
+    "ALTER TABLE account ADD COLUMN part DECIMAL(30, 15) DEFAULT (balance / 7), ADD COLUMN seen DATE DEFAULT "
+    "'2026-01-01', ADD COLUMN week INT DEFAULT (WEEK(seen)), ADD COLUMN secret VARBINARY(99) DEFAULT "
+    "(AES_ENCRYPT(name, 'key', '0123456789abcdef')), ADD KEY ((balance / 7))",
 ]
 
 

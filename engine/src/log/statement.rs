@@ -19,6 +19,8 @@ pub struct LoggedStatement {
     /// What it takes for now, in microseconds since 1970: by its event, when it was committed, in whole
     /// seconds.
     pub micros: i64,
+    /// Settings that its event does not have, as SET takes them; empty: there are none.
+    pub settings: String,
 }
 
 /// The statement in a transaction's events; `None`: there is none, or it is not as Cohort writes it.
@@ -42,6 +44,7 @@ pub fn statement(mut events: &[u8]) -> Option<LoggedStatement> {
             reading,
             foreign_key_checks: flags2 & FLAGS2_NO_FOREIGN_KEY_CHECKS == 0,
             micros: i64::from(event.timestamp) * 1_000_000,
+            settings: String::new(),
         });
     }
     None

@@ -362,13 +362,13 @@ impl Pending {
         self.bytes += key.len() + ENTRY_BYTES;
         self.gone.insert(TreeKey::new(tree, key));
     }
-    /// False: another one has come there.
+    /// False: another one has come there, or has stayed there with another value.
     fn comes(&mut self, tree: TreeId, key: &[u8], unique: usize, value: &[u8]) -> bool {
         self.bytes += key.len() + value.len() + ENTRY_BYTES;
         let before = self
             .come
             .insert(TreeKey::new(tree, key), (unique, value.into()));
-        before.is_none() || unique == 0
+        before.is_none()
     }
     /// What a row has now comes before what it had where it has been.
     fn has_words(&mut self, tree: TreeId, key: &[u8], words: Option<&[u8]>) {

@@ -20,7 +20,7 @@ use super::{
     owner::Owner,
     table_locks::{Request, TableLocks},
     table_state::TableState,
-    writes::{BUILD, NUMBERED},
+    writes::{BUILD, NUMBERED, SETTINGS},
 };
 use crate::{
     Seq,
@@ -136,6 +136,9 @@ pub enum SchemaChange<'a> {
         /// What the statement takes for now, in microseconds since 1970: whoever converts the rows
         /// again must know.
         now_micros: i64,
+        /// What else the values depend on that neither the text nor its `Reading` says, as SET takes
+        /// it; empty: nothing that is not as it comes.
+        settings: String,
         /// What others may do while the rows are rewritten.
         others: Others,
     },
@@ -176,8 +179,8 @@ struct Built<'b> {
     numbered: bool,
     /// The build's number, if there was one.
     build: Option<u64>,
-    /// Of rows: what the statement took for now.
-    now_micros: Option<i64>,
+    /// Of rows: what the statement took for now, and its other settings.
+    converted: Option<(i64, String)>,
     /// The next hidden row number of a table.
     next_row: Option<(TableId, u64)>,
 }
@@ -300,10 +303,11 @@ impl Inner {
             new,
             numbers,
             now_micros,
+            settings,
             ..
         } = change
         {
-            built.now_micros = Some(*now_micros);
+            built.converted = Some((*now_micros, std::mem::take(settings)));
             built.next_row = Some((new.id, done.next_row));
             let dictionary = self.dictionary.load_full();
             let (before, state) = unchanged(&dictionary, old)?;
@@ -331,9 +335,7 @@ impl Inner {
             batch.internal(key, value.as_deref());
         }
         if let Some(build) = built.build {
-            let mut value = build.to_le_bytes().to_vec();
-            value.extend(built.now_micros.map(i64::to_le_bytes).iter().flatten());
-            value.extend(built.numbered.then_some(NUMBERED));
+            let value = build_record(build, built.converted.as_ref(), built.numbered);
             batch.internal(&[BUILD], Some(&value));
         }
         if let Some((id, next)) = built.next_row
@@ -510,6 +512,20 @@ impl Inner {
         }
         new
     }
+}
+
+/// What [`BUILD`] has of a build.
+fn build_record(number: u64, converted: Option<&(i64, String)>, numbered: bool) -> Vec<u8> {
+    let mut value = number.to_le_bytes().to_vec();
+    if let Some((now_micros, settings)) = converted {
+        value.extend(now_micros.to_le_bytes());
+        value.extend(numbered.then_some(NUMBERED));
+        if !settings.is_empty() {
+            value.push(SETTINGS);
+            value.extend(settings.as_bytes());
+        }
+    }
+    value
 }
 
 /// The table that a change alters, as it was and as it will be.

@@ -130,7 +130,7 @@ pub(super) fn alter(
         checked,
         functional,
     };
-    let copies = asked.copied(&change, ctx)?;
+    let copies = asked.copied(&change, dictionary, ctx)?;
     Ok(Altered {
         table: new,
         sources,

@@ -8,7 +8,10 @@ use crate::{
     defaults,
     error::SqlError,
     exec::{check_values, cut_to, fill_values, zero},
-    expr::{self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope},
+    expr::{
+        self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope,
+        functions::CipherMode,
+    },
     plan::TableDemands,
     row_expr::Settings,
     warnings::Warnings,
@@ -20,6 +23,9 @@ use cohort_engine::{
 };
 use parking_lot::Mutex;
 use std::sync::{Arc, atomic::Ordering};
+
+/// What @@div_precision_increment is as it comes.
+const DIV_PRECISION_INCREMENT: u8 = 4;
 
 /// What no expression asks for here: see `defaults`, which refuses those that do.
 struct NoEnvironment;
@@ -89,6 +95,24 @@ pub(super) fn assign_strictly(
     in_context(&session, &mut warnings, |context| {
         expr::assign(column, value, context)
     })
+}
+
+/// The settings that computed values depend on and that the log does not have of a statement, as SET
+/// takes them; those that are as they come are left out.
+pub(super) fn settings(session: &Statement<'_>) -> String {
+    let mut settings = Vec::new();
+    if session.div_precision_increment != DIV_PRECISION_INCREMENT {
+        let digits = session.div_precision_increment;
+        settings.push(format!("div_precision_increment = {digits}"));
+    }
+    if session.week_format != 0 {
+        settings.push(format!("default_week_format = {}", session.week_format));
+    }
+    if session.cipher_mode != CipherMode::DEFAULT {
+        let mode = session.cipher_mode.name();
+        settings.push(format!("block_encryption_mode = '{mode}'"));
+    }
+    settings.join(", ")
 }
 
 /// Where a column's values come from when rows are rewritten.

@@ -5,7 +5,7 @@ use super::{
     alter::{self, Altered},
     check,
     column::{check_length, is_proper, warn_of},
-    convert::{Conversion, Outcome as Converted},
+    convert::{self, Conversion, Outcome as Converted},
     default, duplicate, foreign_key, row_format,
     show::{logged_definition, logged_drop},
     storage_engine,
@@ -452,6 +452,7 @@ fn rebuild(
         new,
         numbers: conversion.numbers(),
         now_micros: ctx.session.now_micros,
+        settings: convert::settings(ctx.session),
         others: others.min(conversion.others()),
         convert: Box::new(move |which, image, out| conversion.convert(which, image, out)),
     };

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{error::SqlError, expr::SqlMode};
 use cohort_engine::{
-    txn::Others,
+    txn::{Dictionary, Others},
     types::{Column, Index, Table},
 };
 use std::mem::discriminant;
@@ -109,6 +109,7 @@ pub(super) struct Change<'a> {
     pub functional: bool,
 }
 
+const FOREIGN_RENAMED: &str = "Columns participating in a foreign key are renamed";
 const REQUIRES_LOCK: &str = "COPY algorithm requires a lock";
 
 impl Asked {
@@ -156,25 +157,41 @@ impl Asked {
 
     /// Whether MySQL would copy the rows; 1845 or 1846 for a way in which it does not make the
     /// change.
-    pub fn copied(self, change: &Change<'_>, ctx: &DdlContext<'_>) -> Result<bool, SqlError> {
+    pub fn copied(
+        self,
+        change: &Change<'_>,
+        dictionary: &Dictionary,
+        ctx: &DdlContext<'_>,
+    ) -> Result<bool, SqlError> {
         let needs = Needs::of(change, ctx)?;
-        self.check(needs, change)?;
+        self.check(needs, change, renames_parents(change, dictionary))?;
         Ok(self.copies() || matches!(needs, Needs::Copy(_)))
     }
 
-    fn check(self, needs: Needs, change: &Change<'_>) -> Result<(), SqlError> {
+    /// `parents`: whether columns get other names that others' foreign keys refer to.
+    fn check(self, needs: Needs, change: &Change<'_>, parents: bool) -> Result<(), SqlError> {
         let no_lock = |why| SqlError::alter_not_supported_because("LOCK=NONE", why, "LOCK=SHARED");
         match self.algorithm {
-            Algorithm::Copy if renames_foreign_columns(change) => {
+            Algorithm::Copy if renames_foreign_columns(change) || parents => {
                 Err(SqlError::alter_not_supported_because(
                     "ALGORITHM=COPY",
-                    "Columns participating in a foreign key are renamed",
+                    FOREIGN_RENAMED,
                     "ALGORITHM=INPLACE",
                 ))
             }
             Algorithm::Copy if self.lock == Lock::None => Err(no_lock(REQUIRES_LOCK)),
             Algorithm::Copy => Ok(()),
-            Algorithm::Instant => needs.check_instant(),
+            Algorithm::Instant => {
+                needs.check_instant()?;
+                match parents {
+                    false => Ok(()),
+                    true => Err(SqlError::alter_not_supported_because(
+                        "ALGORITHM=INSTANT",
+                        FOREIGN_RENAMED,
+                        "ALGORITHM=INPLACE",
+                    )),
+                }
+            }
             Algorithm::InPlace => needs.check_in_place(self.lock),
             // A temporary table is nobody else's.
             Algorithm::Default if self.lock == Lock::None && !change.old.is_temporary() => {
@@ -264,6 +281,16 @@ impl Change<'_> {
     fn kept(&self) -> impl Iterator<Item = (&Column, &Column)> {
         let columns = self.new.columns.iter().zip(self.sources);
         columns.filter_map(|(new, source)| Some((self.old.columns.get((*source)?)?, new)))
+    }
+
+    /// The columns that get other names: where they were, and as they were.
+    fn renamed(&self) -> impl Iterator<Item = (usize, &Column)> {
+        let columns = self.new.columns.iter().zip(self.sources);
+        columns.filter_map(|(new, source)| {
+            let at = (*source)?;
+            let old = self.old.columns.get(at)?;
+            (!old.name.eq_ignore_ascii_case(&new.name)).then_some((at, old))
+        })
     }
 
     /// Whether an index of the new table has a column of this name.
@@ -527,15 +554,21 @@ fn is_redescribed(old: &Column, new: &Column) -> bool {
 
 /// Whether columns of its foreign keys have other names.
 fn renames_foreign_columns(change: &Change<'_>) -> bool {
-    let is_foreign = |at: usize| {
+    change.renamed().any(|(at, _)| {
         let mut keys = change.old.foreign_keys.iter();
         keys.any(|key| key.columns.iter().any(|column| usize::from(*column) == at))
-    };
-    let columns = change.new.columns.iter().zip(change.sources);
-    columns
-        .filter_map(|(new, source)| Some((new, (*source)?)))
-        .any(|(new, at)| {
-            let old = change.old.columns.get(at);
-            is_foreign(at) && old.is_some_and(|old| !old.name.eq_ignore_ascii_case(&new.name))
-        })
+    })
+}
+
+/// Whether columns have other names that foreign keys refer to.
+fn renames_parents(change: &Change<'_>, dictionary: &Dictionary) -> bool {
+    let (database, name) = change.old.full_name();
+    let children = dictionary.children(database, name);
+    let keys = children.flat_map(|child| &child.foreign_keys);
+    let keys = keys.filter(|key| key.refers_to(database, name));
+    let columns: Vec<&String> = keys.flat_map(|key| &key.parent_columns).collect();
+    change.renamed().any(|(_, column)| {
+        let mut columns = columns.iter();
+        columns.any(|name| name.eq_ignore_ascii_case(&column.name))
+    })
 }

@@ -78,7 +78,9 @@ impl Session {
                 u8::from(statement.foreign_key_checks)
             ),
         ];
-        for setting in settings {
+        let others = Some(&statement.settings).filter(|settings| !settings.is_empty());
+        let others = others.map(|settings| format!("SET {settings}"));
+        for setting in settings.into_iter().chain(others) {
             self.query(setting.as_bytes(), false, &mut NoRows)?;
         }
         match statement.database.is_empty() {

@@ -541,7 +541,8 @@ mod tests {
             panic!("block_encryption_mode has no list of values");
         };
         for name in names {
-            assert!(CipherMode::parse(name).is_some(), "{name}");
+            let mode = CipherMode::parse(name);
+            assert_eq!(mode.map(CipherMode::name).as_deref(), Some(*name));
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
         build::{self, RowConversion, Rows, Site},
         dictionary::{Dictionary, is_dictionary_key, table_trees},
         meta,
-        writes::{BUILD, NUMBERED},
+        writes::{BUILD, NUMBERED, SETTINGS},
     },
     types::Table,
 };
@@ -74,13 +74,14 @@ impl Site for Offline<'_> {
 }
 
 /// A build that a transaction needs.
-#[derive(Clone, Copy)]
 pub(super) struct Build {
     pub(super) number: u64,
     /// What the statement took for now, in microseconds since 1970, if it was of rows.
     now_micros: Option<i64>,
     /// Hidden row numbers stayed as they were.
     numbered: bool,
+    /// The statement's other settings, if there are any.
+    settings: String,
 }
 
 /// What a transaction says of a build, if it needs one.
@@ -92,10 +93,14 @@ pub(super) fn build_of(events: &[u8]) -> Option<Build> {
         } => {
             let (number, rest) = value?.split_first_chunk()?;
             let now = rest.split_first_chunk();
+            let rest = now.map_or(&[][..], |(_, rest)| rest);
+            let settings = rest.strip_prefix(&[NUMBERED]).unwrap_or(rest);
+            let settings = settings.strip_prefix(&[SETTINGS]).unwrap_or_default();
             Some(Build {
                 number: u64::from_le_bytes(*number),
                 now_micros: now.map(|(now, _)| i64::from_le_bytes(*now)),
-                numbered: now.is_some_and(|(_, rest)| rest == [NUMBERED]),
+                numbered: rest.first() == Some(&NUMBERED),
+                settings: String::from_utf8(settings.to_vec()).ok()?,
             })
         }
         Change::Internal { .. } | Change::Rows { .. } | Change::Query { .. } => None,
@@ -137,6 +142,7 @@ impl Again<'_> {
                         TxnError::Corrupt("a table without the statement that made it".to_owned())
                     })?;
                     statement.micros = build.now_micros.unwrap_or(statement.micros);
+                    statement.settings.clone_from(&build.settings);
                     let mut rebuild = self.rebuild.lock();
                     rebuild.rebuild(&statement, before, &mut |made, convert| {
                         table(&site, (old, new), (made, build.numbered), convert)

@@ -114,7 +114,8 @@ impl Rebuild for Moved {
         definitions: &Dictionary,
         with: &mut Converted<'_>,
     ) -> Result<(), TxnError> {
-        assert_eq!((&*statement.text, statement.micros), ("DDL", 7));
+        let known = (&*statement.text, statement.micros, &*statement.settings);
+        assert_eq!(known, ("DDL", 7, "a = 1"));
         let table = Arc::clone(definitions.table("test", "t").expect("as it was before"));
         with(&table, &mut |_, old, out| {
             moved(&table, old, out);
@@ -251,6 +252,7 @@ impl History {
                     }),
                     numbers: Numbers::default(),
                     now_micros: 7,
+                    settings: "a = 1".to_owned(),
                     others: Others::default(),
                 };
                 change(&self.engine, rebuild).expect("a rebuild");

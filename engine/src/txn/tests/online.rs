@@ -226,6 +226,7 @@ fn built(engine: &Engine, writers: &Arc<Writers>, kind: u64, n: u64) -> Result<(
             }),
             numbers: Numbers::default(),
             now_micros: 7,
+            settings: String::new(),
             others,
         },
     };
@@ -354,55 +355,80 @@ fn a_crash_in_a_build_leaves_the_old_or_the_new() {
     }
 }
 
-#[test]
-fn a_duplicate_that_comes_late_refuses_the_index() {
-    let disk = disk();
-    let engine = Arc::new(open(&disk.env()));
-    let t = create(&engine);
-    let mut txn = begin(&engine, Isolation::ReadCommitted);
+/// A change of rows.
+type Change = fn(&mut Txn, &Arc<Table>) -> Result<(), TxnError>;
+
+/// Changes rows in one transaction, at the first turn.
+struct Late {
+    engine: Mutex<Option<Weak<Engine>>>,
+    change: Change,
+}
+
+impl Waiting for Late {
+    fn pause(&self, _: WaitFor) {}
+    fn resume(&self, _: WaitFor) {}
+    fn offer(&self, _: bool) {
+        let Some(engine) = self.engine.lock().take() else {
+            return;
+        };
+        let engine = engine.upgrade().unwrap();
+        let mut txn = begin(&engine, Isolation::ReadCommitted);
+        (self.change)(&mut txn, &find(&engine, "t")).unwrap();
+        txn.commit("test").unwrap();
+    }
+}
+
+/// A hundred rows, whose numbers are their ids.
+fn hundred(engine: &Engine) -> Arc<Table> {
+    let t = create(engine);
+    let mut txn = begin(engine, Isolation::ReadCommitted);
     for id in 0..100 {
         insert(&mut txn, &t, (id, Some(id), None)).unwrap();
     }
     txn.commit("test").unwrap();
-    /// Gives two rows the same number, at the first turn.
-    struct Late(Mutex<Option<Weak<Engine>>>);
-    impl Waiting for Late {
-        fn pause(&self, _: WaitFor) {}
-        fn resume(&self, _: WaitFor) {}
-        fn offer(&self, _: bool) {
-            let Some(engine) = self.0.lock().take() else {
-                return;
-            };
-            let engine = engine.upgrade().unwrap();
-            let t = find(&engine, "t");
-            let mut txn = begin(&engine, Isolation::ReadCommitted);
-            update(&mut txn, &t, 3, (3, Some(70), None)).unwrap();
-            txn.commit("test").unwrap();
-        }
-    }
-    let mut new = Table::clone(&t);
-    new.indexes.push(index(&engine, "once", 1, true));
-    let change = SchemaChange::AlterInPlace {
-        old: Arc::clone(&t),
-        new,
-        others: Others::Write,
-    };
+    t
+}
+
+/// The index that refuses a definition for what changes while it is built.
+fn refused(engine: &Arc<Engine>, definition: SchemaChange<'_>, change: Change) -> String {
     let statement = DdlStatement {
         database: "test".to_owned(),
         text: "DDL".to_owned(),
         reading: crate::log::Reading::default(),
         foreign_key_checks: true,
     };
-    let late = Late(Mutex::new(Some(Arc::downgrade(&engine))));
+    let late = Late {
+        engine: Mutex::new(Some(Arc::downgrade(engine))),
+        change,
+    };
     let builder = Owner::new(99, Arc::new(late));
     let related = super::Related::default();
-    let refused = engine.change_schema(&builder, change, &related, &statement, 10_000, None);
-    let Err(TxnError::DuplicateKey { index }) = refused else {
-        panic!("{refused:?}");
+    let t = find(engine, "t");
+    let done = engine.change_schema(&builder, definition, &related, &statement, 10_000, None);
+    let Err(TxnError::DuplicateKey { index }) = done else {
+        panic!("{done:?}");
     };
+    assert_eq!(*find(engine, "t"), *t);
+    check_indexes(engine, &t);
+    index
+}
+
+#[test]
+fn a_duplicate_that_comes_late_refuses_the_index() {
+    let disk = disk();
+    let engine = Arc::new(open(&disk.env()));
+    let t = hundred(&engine);
+    let mut new = Table::clone(&t);
+    new.indexes.push(index(&engine, "once", 1, true));
+    let definition = SchemaChange::AlterInPlace {
+        old: Arc::clone(&t),
+        new,
+        others: Others::Write,
+    };
+    let index = refused(&engine, definition, |txn, t| {
+        update(txn, t, 3, (3, Some(70), None)).map(|_| ())
+    });
     assert_eq!(index, "once");
-    assert_eq!(*find(&engine, "t"), *t);
-    check_indexes(&engine, &t);
     // With the next checkpoint that has something to do.
     let mut txn = begin(&engine, Isolation::ReadCommitted);
     delete(&mut txn, &t, 3).unwrap();
@@ -411,4 +437,46 @@ fn a_duplicate_that_comes_late_refuses_the_index() {
     let known: Vec<_> = super::super::dictionary::table_trees(&t).collect();
     let trees = engine.inner.base.snapshot().unwrap().trees().unwrap();
     assert!(trees.iter().all(|tree| known.contains(tree)), "{trees:?}");
+}
+
+#[test]
+fn rows_that_come_and_stay_at_one_new_primary_key_refuse_it() {
+    // Whichever of the two is looked at first.
+    let changes: [Change; 2] = [
+        |txn, t| {
+            insert(txn, t, (-5, Some(70), None))?;
+            update(txn, t, 70, (70, Some(70), Some(1))).map(|_| ())
+        },
+        |txn, t| {
+            insert(txn, t, (500, Some(70), None))?;
+            update(txn, t, 70, (70, Some(70), Some(1))).map(|_| ())
+        },
+    ];
+    for change in changes {
+        let disk = disk();
+        let engine = Arc::new(open(&disk.env()));
+        let t = hundred(&engine);
+        let mut new = Table::clone(&t);
+        (new.id, new.rows) = (engine.new_id(), engine.new_id());
+        new.primary = Some(Index {
+            tree: new.rows,
+            ..index(&engine, "PRIMARY", 1, true)
+        });
+        for index in &mut new.indexes {
+            index.tree = engine.new_id();
+        }
+        let definition = SchemaChange::Rebuild {
+            old: Arc::clone(&t),
+            new,
+            convert: Box::new(|_, before, after| {
+                after.extend_from_slice(before);
+                Ok(())
+            }),
+            numbers: Numbers::default(),
+            now_micros: 7,
+            settings: String::new(),
+            others: Others::Write,
+        };
+        assert_eq!(refused(&engine, definition, change), "PRIMARY");
+    }
 }

@@ -77,6 +77,7 @@ fn a_rebuild_converts_every_row() {
         convert: Box::new(convert),
         numbers: Numbers::default(),
         now_micros: 7,
+        settings: String::new(),
         others: Others::default(),
     };
     change(&engine, rebuild).unwrap();
@@ -113,6 +114,7 @@ fn a_refused_conversion_leaves_everything_as_it_was() {
         convert: Box::new(|_, _, _| Err("row 1".to_owned())),
         numbers: Numbers::default(),
         now_micros: 7,
+        settings: String::new(),
         others: Others::default(),
     };
     let refused = change(&engine, rebuild);

@@ -62,6 +62,15 @@ enum Chaining {
     Ofb,
 }
 
+const CHAININGS: [(&str, Chaining); 6] = [
+    ("ecb", Chaining::Ecb),
+    ("cbc", Chaining::Cbc),
+    ("cfb1", Chaining::Cfb1),
+    ("cfb8", Chaining::Cfb8),
+    ("cfb128", Chaining::Cfb128),
+    ("ofb", Chaining::Ofb),
+];
+
 impl CipherMode {
     /// What stands if nothing is set.
     pub const DEFAULT: CipherMode = CipherMode {
@@ -80,16 +89,17 @@ impl CipherMode {
                 "256" => 32,
                 _ => return None,
             },
-            chaining: match chaining {
-                "ecb" => Chaining::Ecb,
-                "cbc" => Chaining::Cbc,
-                "cfb1" => Chaining::Cfb1,
-                "cfb8" => Chaining::Cfb8,
-                "cfb128" => Chaining::Cfb128,
-                "ofb" => Chaining::Ofb,
-                _ => return None,
-            },
+            chaining: CHAININGS.iter().find(|(name, _)| *name == chaining)?.1,
         })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> String {
+        let mut chainings = CHAININGS.iter();
+        let chaining = chainings.find(|(_, chaining)| *chaining == self.chaining);
+        let name = chaining.map_or("", |(name, _)| name);
+        format!("aes-{}-{name}", self.key_bytes * 8)
     }
 }
 
