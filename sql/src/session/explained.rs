@@ -45,17 +45,16 @@ impl Session {
         let said = activity.statement.as_ref().map_or(Said::Nothing, |text| {
             said(text, self.state.settings().lexer)
         });
-        if said == Said::Other {
-            return Err(SqlError::explain_not_supported());
-        }
+        // Who may ask is looked at if there is something to tell.
+        let text = match (said, activity.statement) {
+            (Said::Other, _) => return Err(SqlError::explain_not_supported()),
+            (Said::Query, Some(text)) => text,
+            (Said::Query, None) | (Said::Nothing, _) => return self.done(0, String::new(), out),
+        };
         let is_own = entry.is_of(self.state.id, &self.state.account);
         if !is_own && !self.state.rights.has_any(needed::PROCESS) {
             return Err(self.state.refused_access());
         }
-        let text = activity.statement.filter(|_| said == Said::Query);
-        let Some(text) = text else {
-            return self.done(0, String::new(), out);
-        };
         let sql = match format {
             Some(format) if format.bytes().all(|b| b.is_ascii_alphabetic()) => {
                 format!("EXPLAIN FORMAT = {format} {text}")
