@@ -281,6 +281,7 @@ impl World {
                 restart: false,
             },
             now_micros: 0,
+            settings: String::new(),
             others: Others::default(),
         };
         self.perform(

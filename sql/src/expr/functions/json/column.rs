@@ -202,7 +202,7 @@ fn decimal(scalar: &Scalar<'_>) -> Option<Value> {
         Scalar::Text(text) => {
             let exact = convert::text_to_decimal(text.as_bytes());
             let is_number = !(exact.garbage || text.trim().is_empty());
-            is_number.then(|| Value::Decimal(exact.number))
+            is_number.then_some(Value::Decimal(exact.number))
         }
         other => double(other),
     }
