@@ -157,7 +157,7 @@ fn decimal(text: &[u8]) -> Value {
     let number = std::str::from_utf8(text).ok().filter(|_| plain);
     number
         .and_then(|t| Decimal::from_str(t).ok())
-        .map_or_else(|| Value::Bytes(text.to_vec()), |d| Value::Decimal(d))
+        .map_or_else(|| Value::Bytes(text.to_vec()), Value::Decimal)
 }
 
 /// A length (0, 4, 7 or 11), then year, month, day, hour, minute, second, microseconds, as far as
