@@ -259,7 +259,9 @@ impl<'a> ExecContext<'a> {
     fn on_trial<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Option<T> {
         let apart = self.eval.warnings.apart();
         let heard = std::mem::replace(self.eval.warnings, apart);
+        let before = std::mem::replace(&mut self.eval.on_trial, true);
         let result = work(self);
+        self.eval.on_trial = before;
         let trial = std::mem::replace(self.eval.warnings, heard);
         result.ok().filter(|_| trial.is_silent())
     }
@@ -276,6 +278,7 @@ impl<'a> ExecContext<'a> {
         eval.tells_once = self.eval.tells_once;
         eval.storing = self.eval.storing;
         eval.row_number = self.eval.row_number;
+        eval.on_trial = self.eval.on_trial;
         ExecContext {
             txn: &mut *self.txn,
             engine: self.engine,

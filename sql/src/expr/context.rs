@@ -1,6 +1,6 @@
 //! What an evaluation may know and change.
 
-use super::{TimeZone, functions::CipherMode, in_list::ValueSets};
+use super::{TimeZone, functions::CipherMode, in_list::ValueSets, once::Known};
 use crate::{error::SqlError, json::Paths, lexer, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, GtidSet, Value};
 
@@ -260,6 +260,10 @@ pub struct EvalContext<'a> {
     pub(super) sets: ValueSets,
     /// What was made of the paths into JSON documents.
     pub(super) paths: Paths,
+    /// The values of what is computed once.
+    pub(super) known: Known,
+    /// What is evaluated will be, or was, evaluated for good: nobody hears its warnings.
+    pub on_trial: bool,
 }
 
 /// The state of MySQL's generator of random numbers.
@@ -322,6 +326,8 @@ impl<'a> EvalContext<'a> {
             seeds: Vec::new(),
             sets: ValueSets::new(),
             paths: Paths::default(),
+            known: Known::default(),
+            on_trial: false,
         }
     }
 
@@ -341,6 +347,7 @@ impl<'a> EvalContext<'a> {
     pub fn set_params(&mut self, params: &'a [Value]) {
         self.params = params;
         self.sets.clear();
+        self.known.clear();
     }
 
     /// To be called by a function that may take long over one row, for the bytes it has looked

@@ -165,8 +165,21 @@ impl Expr {
             | Expr::IsTruth { .. } => boolean(self.truth(row, context)?),
             Expr::Case { ty, .. } => return self.case(ty, row, context),
             Expr::Cast { expr, ty } => self.cast(expr, ty, row, context)?,
-            Expr::Function { function, args, ty } => {
-                let value = (function.eval)(&functions::Args { args, row, ty }, context)?;
+            Expr::Function {
+                function,
+                args,
+                ty,
+                once,
+            } => {
+                let value = match once.known(context) {
+                    Some(value) => value,
+                    None => {
+                        let args = functions::Args { args, row, ty };
+                        let value = (function.eval)(&args, context)?;
+                        once.keep(&value, context);
+                        value
+                    }
+                };
                 if matches!(value, Value::Json(_)) {
                     context.document_of = function.name;
                 }

@@ -35,6 +35,7 @@ pub mod functions;
 mod golden;
 mod in_list;
 mod infer;
+mod once;
 mod operand;
 pub mod resolve;
 mod taken;
@@ -60,6 +61,7 @@ pub use functions::json::{
 };
 pub use in_list::InList;
 pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
+pub use once::{Once, compute_once};
 pub use operand::bit_pattern;
 pub use resolve::call::{JSON_VALUE, plain_arguments, plain_call, windowed_call};
 use resolve::literal::as_stored_number;
@@ -248,6 +250,8 @@ pub enum Expr {
         args: Vec<Expr>,
         /// The type of the result.
         ty: ExprType,
+        /// Whether it is computed once for all rows.
+        once: Once,
     },
     /// `@name`
     UserVariable {
@@ -279,6 +283,20 @@ impl Expr {
     #[must_use]
     pub(crate) fn null() -> Expr {
         Expr::Literal(Value::Null, ExprType::null())
+    }
+    /// A call of a function.
+    #[must_use]
+    pub(crate) fn call(
+        function: &'static functions::Function,
+        args: Vec<Expr>,
+        ty: ExprType,
+    ) -> Expr {
+        Expr::Function {
+            function,
+            args,
+            ty,
+            once: Once::default(),
+        }
     }
     /// Its value as a DOUBLE.
     #[must_use]

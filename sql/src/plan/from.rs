@@ -8,7 +8,7 @@ use super::{
     needs::{ANY, OF_ROWS, Standing},
     place::leaf_of,
     scope::{Names, Outside, dotted},
-    walk::conjuncts,
+    walk::conditions,
 };
 use crate::{
     error::SqlError,
@@ -297,7 +297,7 @@ impl Planner<'_> {
                 let names = self.names();
                 names.clause = clause;
                 names.visible = before;
-                return Ok((conjuncts(expr?), star));
+                return Ok((conditions(expr?), star));
             }
             ast::JoinConstraint::Using(columns) => columns.iter().map(last_name).collect(),
             ast::JoinConstraint::Natural => self.common_columns(first, second),

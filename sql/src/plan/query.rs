@@ -6,11 +6,11 @@ use super::{
     grouping,
     named::At,
     scope::{Aliases, Names, Outside, dotted},
-    walk::{conjuncts, is_constant, slot},
+    walk::{conditions, is_constant, slot},
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, Scope, Taken, infer, plain_arguments, plain_call, visit_operands},
+    expr::{Expr, Scope, Taken, compute_once, infer, plain_arguments, plain_call, visit_operands},
     lexer::ValueKind,
     output::ColumnMeta,
     parse::{Text, key_name, key_position},
@@ -301,7 +301,9 @@ impl Planner<'_> {
                 names.clause = "having clause";
                 names.aliases = Aliases::Having;
                 names.aggregates_allowed = true;
-                Some(self.computed(having)?)
+                let mut having = self.computed(having)?;
+                compute_once(&mut having.expr);
+                Some(having)
             }
         };
         let explicit = !keys.is_empty();
@@ -438,7 +440,7 @@ impl Planner<'_> {
             None => return Ok(Vec::new()),
             Some(selection) => self.resolve(selection)?,
         };
-        Ok(conjuncts(expr))
+        Ok(conditions(expr))
     }
 
     /// The select list of a SELECT.

@@ -1,6 +1,8 @@
 //! Walks over expressions.
 
-use crate::expr::{BinaryOp, Expr, ExprType, chain, is_volatile, visit_operands};
+use crate::expr::{
+    BinaryOp, Expr, ExprType, chain, compute_once, is_volatile, visit_operands,
+};
 
 /// Calls `visit` with an expression and all those in it, outermost first.
 pub(super) fn walk(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
@@ -43,6 +45,13 @@ pub(super) fn is_constant(expr: &Expr) -> bool {
     let mut constant = !is_volatile(expr);
     slots(expr, &mut |_| constant = false);
     constant
+}
+
+/// WHERE or ON as what must all hold, each ready to be checked for many rows.
+pub(super) fn conditions(expr: Expr) -> Vec<Expr> {
+    let mut conditions = conjuncts(expr);
+    conditions.iter_mut().for_each(compute_once);
+    conditions
 }
 
 /// The parts of a condition that must all hold.

@@ -125,6 +125,14 @@ impl Function {
         self.as_number = as_number;
         self
     }
+
+    /// Whether its value may be that of an argument, which is evaluated in its place.
+    pub(super) fn has_choices(&self) -> bool {
+        match self.as_number {
+            AsNumber::Branch | AsNumber::Chosen => true,
+            AsNumber::Computed | AsNumber::Moment | AsNumber::Merged => false,
+        }
+    }
 }
 
 /// The digits of a second that a text has: as many as were written.

@@ -56,7 +56,7 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         check_regexp(function.name, &args)?;
     }
     let args = characters::arguments(function, args, &ty, scope)?;
-    Ok(Expr::Function { function, args, ty })
+    Ok(Expr::call(function, args, ty))
 }
 
 /// Whether an expression has the same value for all rows of a query.
@@ -183,7 +183,7 @@ pub(super) fn special(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Expr, S
                 args: &args,
                 collation,
             });
-            Ok(Expr::Function { function, args, ty })
+            Ok(Expr::call(function, args, ty))
         }
         Ast::Interval(_) => Err(SqlError::syntax("INTERVAL", 1)),
         other => Err(SqlError::not_supported(other)),

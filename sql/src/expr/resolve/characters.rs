@@ -61,7 +61,7 @@ pub(super) fn of(
         }
     }
     let args = vec![expr];
-    let conversion = Expr::Function { function, args, ty };
+    let conversion = Expr::call(function, args, ty);
     if is_known_later {
         scope.convert_first(&conversion);
     }

@@ -47,7 +47,7 @@ fn rounded(left: Expr, right: Expr) -> (Expr, Expr) {
         }
         let args = vec![expr];
         let function = &FIXED;
-        Expr::Function { function, args, ty }
+        Expr::call(function, args, ty)
     };
     (round(left, a), round(right, b))
 }
@@ -75,7 +75,7 @@ pub(super) fn bound(parameter: Expr, other: &Expr) -> Expr {
     };
     let ty = ExprType::temporal(DateTime(6)).or_null();
     let args = vec![parameter];
-    Expr::Function { function, args, ty }
+    Expr::call(function, args, ty)
 }
 
 /// Whether it is a date, with a time or without one.
@@ -103,7 +103,7 @@ fn beside_moment(moment: Expr, other: Expr) -> (Expr, Expr) {
         let ty = ExprType::temporal(ColumnType::Date).nullable_if(ty.nullable);
         let args = vec![other];
         let function = &AS_DATE;
-        return (moment, Expr::Function { function, args, ty });
+        return (moment, Expr::call(function, args, ty));
     }
     (moment, other)
 }
@@ -224,11 +224,8 @@ fn with_number(constant: Expr, other: &Expr) -> Expr {
         // Years of one or two digits are short for longer ones.
         Some(ColumnType::Year) if is_column && is_constant(&constant) => {
             let constant = literal::as_number(constant);
-            Expr::Function {
-                ty: infer(&constant),
-                args: vec![constant],
-                function: &FULL_YEAR,
-            }
+            let ty = infer(&constant);
+            Expr::call(&FULL_YEAR, vec![constant], ty)
         }
         _ if ty.is_temporal() => constant,
         _ => exact(number(constant), other),
@@ -250,12 +247,8 @@ pub(super) fn exact(text: Expr, other: &Expr) -> Expr {
         let ty = literal::type_of(&number, Collation::Binary);
         return Expr::Literal(number, ty);
     }
-    let args = vec![text];
-    Expr::Function {
-        ty: ExprType::decimal(65, 30).or_null(),
-        function: &EXACT_NUMBER,
-        args,
-    }
+    let ty = ExprType::decimal(65, 30).or_null();
+    Expr::call(&EXACT_NUMBER, vec![text], ty)
 }
 
 /// Whether it has the same value for all rows of a statement.
@@ -287,5 +280,5 @@ pub(super) fn among(text: Expr, others: &[&Expr], times: bool) -> Expr {
     };
     let ty = ExprType::temporal(ty).nullable_if(infer(&text).nullable);
     let args = vec![text];
-    Expr::Function { function, args, ty }
+    Expr::call(function, args, ty)
 }

@@ -375,7 +375,7 @@ pub(super) fn cast(
     if matches!(data_type, ast::DataType::JSON) {
         let ty = ExprType::json().or_null();
         let (function, args) = (&AS_JSON, vec![expr]);
-        return Ok(Expr::Function { function, args, ty });
+        return Ok(Expr::call(function, args, ty));
     }
     let ty = match data_type {
         // Characters of no character set are bytes.
@@ -402,7 +402,7 @@ pub(super) fn cast(
         if pads(data_type, charset.is_some() && collation.is_binary()) {
             let args = vec![cast];
             let function = &PADDED;
-            Expr::Function { function, args, ty }
+            Expr::call(function, args, ty)
         } else {
             cast
         },

@@ -222,7 +222,9 @@ fn give(expr: &mut Expr, taken: Option<Taken>, scope: &mut dyn Scope) {
             let operand = std::mem::replace(&mut **operand, Expr::null());
             *expr = literal::negate(operand);
         }
-        Expr::Function { function, args, ty } => {
+        Expr::Function {
+            function, args, ty, ..
+        } => {
             let chosen = usize::from(function.name == "if");
             for arg in args.iter_mut().skip(chosen) {
                 give(arg, taken, scope);

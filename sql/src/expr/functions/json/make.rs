@@ -57,7 +57,7 @@ impl JsonPart {
             JsonPart::Object => &OBJECT,
         };
         let ty = ExprType::json();
-        Expr::Function { function, args, ty }
+        Expr::call(function, args, ty)
     }
 }
 

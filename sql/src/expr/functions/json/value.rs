@@ -54,11 +54,7 @@ pub(in crate::expr) fn json_value(
         args.push(Expr::Literal(Value::Int(mode), ExprType::int(1)));
         args.push(default);
     }
-    Expr::Function {
-        function: &JSON_VALUE,
-        args,
-        ty: ty.or_null(),
-    }
+    Expr::call(&JSON_VALUE, args, ty.or_null())
 }
 
 fn eval(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
