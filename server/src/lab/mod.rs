@@ -85,6 +85,9 @@ pub enum Experiment {
     Backlog(Box<dtm::backlog::Options>),
     /// Put two reports that --json has written side by side
     Compare(report::compare::Options),
+    /// Make one report of several
+    #[command(after_help = report::join::EXAMPLES, after_long_help = report::join::EXAMPLES)]
+    Join(report::join::Options),
 }
 
 /// Makes an experiment.
@@ -106,6 +109,7 @@ pub fn run(experiment: &Experiment) -> Result<(), String> {
         Experiment::SlowDisk(options) => slow_disk::run(options),
         Experiment::Backlog(options) => dtm::backlog::run(options),
         Experiment::Compare(options) => report::compare::run(options),
+        Experiment::Join(options) => report::join::run(options),
     }
 }
 

@@ -26,7 +26,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Report, String> {
+/// A report from a file that --json has written.
+pub(super) fn read(path: &Path) -> Result<Report, String> {
     let failed = |why: String| format!("{}: {why}", path.display());
     let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
     let report: Report = serde_json::from_str(&text)

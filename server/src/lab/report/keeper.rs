@@ -50,6 +50,16 @@ impl Keeper {
         })
     }
 
+    /// Goes on with a report that was made before.
+    #[must_use]
+    pub fn of(mut report: Report, output: &Output) -> Keeper {
+        if let Some(remark) = &output.remark {
+            report.environment.remark.clone_from(remark);
+        }
+        let output = output.clone();
+        Keeper { output, report }
+    }
+
     /// Keeps what an experiment has found so far, in place of what it had found before, and writes
     /// the JSON file: better than nothing, if the rest is interrupted.
     ///
@@ -61,6 +71,14 @@ impl Keeper {
             Some(before) => *before = section,
             None => all.push(section),
         }
+        self.rewrite()
+    }
+
+    /// Writes the JSON file as the report is now, if there is to be one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn rewrite(&self) -> Result<(), String> {
         let Some(path) = &self.output.json else {
             return Ok(());
         };

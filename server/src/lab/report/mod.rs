@@ -9,6 +9,7 @@
 pub mod compare;
 mod environment;
 mod html;
+pub mod join;
 mod keeper;
 mod plot;
 mod sample;

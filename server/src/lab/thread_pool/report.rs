@@ -144,7 +144,11 @@ fn finding(results: &Results, workload: &str) -> Option<String> {
     let each = measured.filter_map(|variant| {
         let tps = |n| cell(results, &variant, workload, n).tps();
         let ratio = tps(most).to(&tps(least));
-        let text = format!("{} {} {}", variant.0, variant.1, ratio.times());
+        let said = match tps(most).median() > 0.0 {
+            true => ratio.times(),
+            false => "ended none while it was measured".into(),
+        };
+        let text = format!("{} {} {said}", variant.0, variant.1);
         (!ratio.is_empty()).then_some(text)
     });
     let each: Vec<String> = each.collect();
