@@ -55,7 +55,7 @@ pub fn compute_once(condition: &mut Expr) {
         && names_no_column(condition)
         && is_repeatable(condition);
     match condition {
-        Expr::Function { function, once, .. } if is_constant && !function.has_choices() => {
+        Expr::Function { function, once, .. } if is_constant && function.computes() => {
             *once = Once::new();
         }
         _ => visit_operands_mut(condition, &mut compute_once),

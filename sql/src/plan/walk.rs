@@ -1,8 +1,6 @@
 //! Walks over expressions.
 
-use crate::expr::{
-    BinaryOp, Expr, ExprType, chain, compute_once, is_volatile, visit_operands,
-};
+use crate::expr::{BinaryOp, Expr, ExprType, chain, compute_once, is_volatile, visit_operands};
 
 /// Calls `visit` with an expression and all those in it, outermost first.
 pub(super) fn walk(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {

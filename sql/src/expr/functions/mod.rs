@@ -126,11 +126,12 @@ impl Function {
         self
     }
 
-    /// Whether its value may be that of an argument, which is evaluated in its place.
-    pub(super) fn has_choices(&self) -> bool {
+    /// Whether a call of it computes its value: it is not that of an argument, which is evaluated in its
+    /// place, and it is no conversion that a comparison makes of what is written there.
+    pub(super) fn computes(&self) -> bool {
         match self.as_number {
-            AsNumber::Branch | AsNumber::Chosen => true,
-            AsNumber::Computed | AsNumber::Moment | AsNumber::Merged => false,
+            AsNumber::Branch | AsNumber::Chosen => false,
+            AsNumber::Computed | AsNumber::Moment | AsNumber::Merged => find(self.name).is_some(),
         }
     }
 }
