@@ -1,7 +1,7 @@
 //! Evaluation of the tree.
 
 use super::{
-    BinaryOp, EvalContext, Expr, ExprType, arithmetic, case,
+    BinaryOp, EvalContext, Expr, ExprType, Once, arithmetic, case,
     compare::{compare, compare_with},
     convert,
     describe::{self, describe},
@@ -170,21 +170,7 @@ impl Expr {
                 args,
                 ty,
                 once,
-            } => {
-                let value = match once.known(context) {
-                    Some(value) => value,
-                    None => {
-                        let args = functions::Args { args, row, ty };
-                        let value = (function.eval)(&args, context)?;
-                        once.keep(&value, context);
-                        value
-                    }
-                };
-                if matches!(value, Value::Json(_)) {
-                    context.document_of = function.name;
-                }
-                value
-            }
+            } => call(function, *once, &functions::Args { args, row, ty }, context)?,
             Expr::UserVariable { name, ty } => {
                 let value = context.environment.user_variable(name);
                 // The statement itself may have given it a value of another type.
@@ -527,6 +513,28 @@ fn operate(
     arithmetic::binary(op, &a, &b, ty, context, || {
         describe::operation(op, left, right, params)
     })
+}
+
+/// The value of a call of a function.
+#[inline]
+fn call(
+    function: &functions::Function,
+    once: Once,
+    args: &functions::Args<'_>,
+    context: &mut EvalContext<'_>,
+) -> Result<Value, SqlError> {
+    let value = match once.known(context) {
+        Some(value) => value,
+        None => {
+            let value = (function.eval)(args, context)?;
+            once.keep(&value, context);
+            value
+        }
+    };
+    if matches!(value, Value::Json(_)) {
+        context.document_of = function.name;
+    }
+    Ok(value)
 }
 
 /// An operation on the bits of binary strings.
