@@ -578,7 +578,7 @@ def check_proxy(server):
     refused(1229, ask, root, f"SET SESSION {variable} = '*'")
     # Nobody waits after wrong logins: there are many here.
     ask(root, "SET GLOBAL connection_control_failed_connections_threshold = 0")
-    for account in ("far@'10.1.2.3'", "far@'fd00::7'", "local@localhost", "loop@'127.0.0.1'"):
+    for account in ("far@'10.1.2.3'", "far@'fd00::7'", "local@localhost", "near@'127.0.0.1'"):
         ask(root, f"CREATE USER {account}")
     v4 = bytes([10, 1, 2, 3, 10, 9, 9, 9]) + struct.pack(">HH", 12345, 3306)
     v6 = socket.inet_pton(socket.AF_INET6, "fd00::7") + bytes(16) + struct.pack(">HH", 12345, 3306)
@@ -617,8 +617,8 @@ def check_proxy(server):
             connection.close()
         # Loopback is the proxy's own, not ours.
         refused(1045, over, server, version_2(1, 0x11, loopback), unix=unix, user="local")
-        connection = over(server, version_2(1, 0x11, loopback), unix=unix, user="loop")
-        assert shown(connection)[2] == "loop@127.0.0.1"
+        connection = over(server, version_2(1, 0x11, loopback), unix=unix, user="near")
+        assert shown(connection)[2] == "near@127.0.0.1"
         connection.close()
         # Only one header, and only a whole and sound one.
         for bad in (far[0] + far[0], b"PROXY TCP4 10.1.2.3 10.9.9.9 123456 3306\r\n",
@@ -647,7 +647,7 @@ def check_proxy(server):
     ask(root, "SET GLOBAL connect_timeout = DEFAULT")
     ask(root, "SET GLOBAL connection_control_failed_connections_threshold = DEFAULT")
     ask(root, f"SET GLOBAL {variable} = DEFAULT")
-    ask(root, "DROP USER far@'10.1.2.3', far@'fd00::7', local@localhost, loop@'127.0.0.1'")
+    ask(root, "DROP USER far@'10.1.2.3', far@'fd00::7', local@localhost, near@'127.0.0.1'")
     root.close()
 
 
