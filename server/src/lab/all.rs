@@ -73,9 +73,7 @@ struct Sizes {
 
 /// Measures, prints tables, and writes the files.
 pub fn run(options: &Options) -> Result<(), String> {
-    let mut keeper = Keeper::new(&options.output)?;
-    let outcome = measure_all(options, &mut keeper);
-    keeper.end(outcome)
+    Keeper::report(&options.output, |keeper| measure_all(options, keeper))
 }
 
 /// One experiment after another. One that fails does not keep the others from being made.

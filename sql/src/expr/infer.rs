@@ -202,6 +202,13 @@ pub fn is_repeatable(expr: &Expr) -> bool {
     repeatable
 }
 
+/// Whether an expression reads the row. Slots of subqueries are columns here.
+pub(super) fn has_columns(expr: &Expr) -> bool {
+    let mut found = matches!(expr, Expr::Column { .. });
+    visit_operands(expr, &mut |operand| found |= has_columns(operand));
+    found
+}
+
 /// Whether an expression must be evaluated for each row even if it names no column (RAND,
 /// UUID, SLEEP, assignments to user variables).
 #[must_use]

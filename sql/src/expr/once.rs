@@ -2,7 +2,7 @@
 //! execution, when it is first needed, and not for each row. So it warns once, as in MySQL, which does
 //! that for WHERE, ON and HAVING, too, and not for what is selected.
 
-use super::{EvalContext, Expr, is_repeatable, visit_operands, visit_operands_mut};
+use super::{EvalContext, Expr, infer::has_columns, is_repeatable, visit_operands_mut};
 use cohort_engine::types::Value;
 use rustc_hash::FxHashMap;
 use std::{
@@ -52,7 +52,7 @@ impl Once {
 /// Has a condition compute once what is the same for all rows.
 pub fn compute_once(condition: &mut Expr) {
     let is_constant = matches!(condition, Expr::Function { .. })
-        && names_no_column(condition)
+        && !has_columns(condition)
         && is_repeatable(condition);
     match condition {
         Expr::Function { function, once, .. } if is_constant && function.computes() => {
@@ -60,10 +60,4 @@ pub fn compute_once(condition: &mut Expr) {
         }
         _ => visit_operands_mut(condition, &mut compute_once),
     }
-}
-
-fn names_no_column(expr: &Expr) -> bool {
-    let mut none = !matches!(expr, Expr::Column { .. });
-    visit_operands(expr, &mut |operand| none &= names_no_column(operand));
-    none
 }

@@ -177,9 +177,7 @@ struct Business {
 
 /// Measures, prints tables, and writes the files.
 pub fn run(options: &Options) -> Result<(), String> {
-    let mut keeper = Keeper::new(&options.output)?;
-    let outcome = measure_all(options, &mut keeper);
-    keeper.end(outcome)
+    Keeper::report(&options.output, |keeper| measure_all(options, keeper))
 }
 
 /// Measures, and has the report keep what is found.

@@ -32,11 +32,24 @@ pub struct Keeper {
 }
 
 impl Keeper {
+    /// Makes a report of what is measured: prints it, and writes the files.
+    ///
+    /// # Errors
+    /// Those of `measure`, and of the files.
+    pub fn report(
+        output: &Output,
+        measure: impl FnOnce(&mut Keeper) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut keeper = Keeper::new(output)?;
+        let outcome = measure(&mut keeper);
+        keeper.end(outcome)
+    }
+
     /// Begins a report.
     ///
     /// # Errors
     /// The disk for temporary files, which it tells of, cannot be written.
-    pub fn new(output: &Output) -> Result<Keeper, String> {
+    fn new(output: &Output) -> Result<Keeper, String> {
         Ok(Keeper {
             output: output.clone(),
             report: Report {

@@ -163,9 +163,7 @@ pub struct Results {
 
 /// Measures, prints a table, and writes the files.
 pub fn run(options: &Options) -> Result<(), String> {
-    let mut keeper = Keeper::new(&options.output)?;
-    let outcome = measure_all(options, &mut keeper);
-    keeper.end(outcome)
+    Keeper::report(&options.output, |keeper| measure_all(options, keeper))
 }
 
 /// Measures, and has the report keep what is found.

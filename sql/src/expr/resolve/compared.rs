@@ -8,7 +8,9 @@ use crate::expr::{
         AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FIXED, FULL_YEAR,
         exact_literal,
     },
-    infer, is_volatile,
+    infer,
+    infer::has_columns,
+    is_volatile,
     types::NOT_FIXED,
     visit_operands,
 };
@@ -111,12 +113,6 @@ fn beside_moment(moment: Expr, other: Expr) -> (Expr, Expr) {
 fn cast(expr: Expr, ty: ExprType) -> Expr {
     let expr = Box::new(expr);
     Expr::Cast { expr, ty }
-}
-
-fn has_columns(expr: &Expr) -> bool {
-    let mut found = matches!(expr, Expr::Column { .. });
-    visit_operands(expr, &mut |operand| found |= has_columns(operand));
-    found
 }
 
 /// A hexadecimal or bit literal is a number beside one.
