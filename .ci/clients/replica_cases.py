@@ -142,6 +142,25 @@ def check_until():
         assert go(f"SQL_AFTER_GTIDS = '{executed(source)}'") == [0, 1, 2]
 
 
+def check_numbers():
+    """ALTER TABLE numbers rows as its source does, whatever was rolled back there."""
+    with pair() as (source, replica):
+        ask(source, "CREATE TABLE app.n (k INT PRIMARY KEY, a INT UNIQUE AUTO_INCREMENT)")
+        key = 0
+        for actions in ("FORCE", "MODIFY a BIGINT, ADD COLUMN b INT AUTO_INCREMENT UNIQUE -- b goes on", "FORCE",
+                        "MODIFY b INT", "ADD COLUMN c INT UNIQUE AUTO_INCREMENT", "DROP COLUMN c",
+                        "ADD COLUMN c INT AUTO_INCREMENT UNIQUE, AUTO_INCREMENT = 400",
+                        "MODIFY c INT, MODIFY b INT AUTO_INCREMENT FIRST",
+                        "DROP COLUMN b, ADD COLUMN d BIGINT UNIQUE AUTO_INCREMENT"):
+            key += 3
+            several(source, f"INSERT INTO app.n (k) VALUES ({key}), ({key + 2})",
+                    "BEGIN", f"INSERT INTO app.n (k) VALUES ({key + 1})", "ROLLBACK")
+            ask(source, f"ALTER TABLE app.n {actions}")
+            arrive(source, replica)
+            rows = ask(source, "SELECT * FROM app.n")
+            assert rows == ask(replica, "SELECT * FROM app.n"), (actions, rows)
+
+
 def stops(source, replica, change, code, mend):
     """A change of the source stops the replica, until the cause is mended."""
     ask(source, change)

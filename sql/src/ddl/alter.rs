@@ -33,8 +33,10 @@ pub(super) struct Altered {
     pub sources: Vec<Option<usize>>,
     /// Whether the rows must be rewritten.
     pub rebuild: bool,
-    /// Whether AUTO_INCREMENT goes back to where the statement says.
+    /// Whether AUTO_INCREMENT does not go on where it was.
     pub restart: bool,
+    /// Whether the rows' numbers begin at the table's counter, which only this server knows.
+    pub numbered_on: bool,
     /// Whether MySQL would copy the rows, and counts them as affected.
     pub copies: bool,
     /// The tables that its foreign keys, and those of others, lead to.
@@ -97,7 +99,9 @@ pub(super) fn alter(
     let is_rebuild = |action: &Action| matches!(action, Action::Rebuild);
     let forced = asked.copies() || actions.iter().any(is_rebuild);
     let checked = check::alter(old, &mut new, actions, &sources, dictionary, ctx)?;
-    let restart = restarts(old, actions, ctx);
+    let counter = Counter::of(old, &new, &sources, actions);
+    let restart = counter.restarts(old, ctx);
+    new.auto_increment_min = counter.begin(old, ctx);
     let rebuild = forced || checked || restart || !same_rows(old, &new, &sources, primary);
     let functional = functional::copies(old, &new.columns, &defined, &sources);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
@@ -136,6 +140,7 @@ pub(super) fn alter(
         sources,
         rebuild,
         restart,
+        numbered_on: counter == Counter::Inherited,
         copies,
         related,
     })
@@ -509,10 +514,11 @@ fn same_rows(old: &Table, new: &Table, sources: &[Option<usize>], primary: Optio
     let same_columns = in_place
         && old.columns.len() == new.columns.len()
         && old.columns.iter().zip(&new.columns).all(|(old, new)| {
-            // The numbers that a new AUTO_INCREMENT column has already must be looked at.
+            // The numbers that a new AUTO_INCREMENT column has already must be looked at. One that
+            // is none any more need not be copied, but MySQL does, and counts the rows.
             new.generated == old.generated
                 && old.same_storage(new)
-                && (old.auto_increment || !new.auto_increment)
+                && old.auto_increment == new.auto_increment
         });
     let same_primary = match (&old.primary, primary) {
         (Some(old), Some(new)) => same_parts(old, new, sources),
@@ -533,14 +539,60 @@ fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
         })
 }
 
-/// Whether AUTO_INCREMENT = n goes below the table's next value. That only ever rises, and so does
-/// what the log says of it: the table becomes another one, which begins anew.
-fn restarts(old: &Table, actions: &[Action], ctx: &DdlContext<'_>) -> bool {
-    let mut wanted = actions.iter().filter_map(|action| match action {
-        Action::Options(options) => options.auto_increment,
-        _ => None,
-    });
-    let next = ctx.engine.auto_increment_peek(old);
-    let wanted = wanted.next_back().map(|wanted| wanted.max(1));
-    old.auto_increment_column().is_some() && wanted.is_some_and(|wanted| wanted < next)
+/// Where a table's AUTO_INCREMENT goes on after a change, as in MySQL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counter {
+    /// Nowhere: there is no such column.
+    None,
+    /// Where AUTO_INCREMENT = n says.
+    Asked(u64),
+    /// Where it was: it is the same column.
+    Kept,
+    /// Where that of another column was, which stays and is AUTO_INCREMENT no more.
+    Inherited,
+    /// At its beginning: the column is new, and the one before it, if there was one, goes.
+    New,
+}
+
+impl Counter {
+    fn of(old: &Table, new: &Table, sources: &[Option<usize>], actions: &[Action]) -> Counter {
+        let Some(column) = new.auto_increment_column() else {
+            return Counter::None;
+        };
+        let mut asked = actions.iter().filter_map(|action| match action {
+            Action::Options(options) => options.auto_increment,
+            _ => None,
+        });
+        let before = old.auto_increment_column();
+        if let Some(next) = asked.next_back() {
+            Counter::Asked(next)
+        } else if before.is_none() || !sources.contains(&before) {
+            Counter::New
+        } else if sources.get(column) == Some(&before) {
+            Counter::Kept
+        } else {
+            Counter::Inherited
+        }
+    }
+    /// The least number of a new row.
+    fn begin(self, old: &Table, ctx: &DdlContext<'_>) -> u64 {
+        match self {
+            Counter::None | Counter::New => 0,
+            Counter::Asked(next) => next,
+            Counter::Kept => old.auto_increment_min,
+            Counter::Inherited => ctx.engine.auto_increment_peek(old),
+        }
+    }
+    /// Whether it may go below the table's next value. That only ever rises, and so does what the log
+    /// says of it: the table becomes another one, which begins anew.
+    fn restarts(self, old: &Table, ctx: &DdlContext<'_>) -> bool {
+        match self {
+            Counter::None | Counter::Kept | Counter::Inherited => false,
+            Counter::Asked(next) => {
+                let before = ctx.engine.auto_increment_peek(old);
+                old.auto_increment_column().is_some() && next.max(1) < before
+            }
+            Counter::New => true,
+        }
+    }
 }

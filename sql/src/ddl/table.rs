@@ -110,6 +110,9 @@ pub(super) fn define(
         created: created(ctx),
     };
     apply_options(&mut table, &create.options)?;
+    if table.auto_increment_column().is_none() {
+        table.auto_increment_min = 0;
+    }
     checks::add(&mut table, &create.checks, dictionary, None, ctx)?;
     let new = NewKeys {
         table: &mut table,

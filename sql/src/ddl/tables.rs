@@ -438,6 +438,14 @@ fn rebuild(
     ctx: &mut DdlContext<'_>,
 ) -> Outcome {
     let related = std::mem::take(&mut altered.related);
+    // Whoever repeats it has another counter: rows that were rolled back are not in the log.
+    let text = match altered.numbered_on {
+        true => format!(
+            "{text}\n, AUTO_INCREMENT = {}",
+            altered.table.auto_increment_min
+        ),
+        false => text.to_string(),
+    };
     let outcome = Arc::new(Mutex::new(Converted::default()));
     let new = altered.table.clone();
     let mut conversion = Conversion::new(
@@ -456,7 +464,7 @@ fn rebuild(
         others: others.min(conversion.others()),
         convert: Box::new(move |which, image, out| conversion.convert(which, image, out)),
     };
-    let result = ctx.change(dictionary, change, related, text);
+    let result = ctx.change(dictionary, change, related, &text);
     let mut converted = outcome.lock();
     if let (Err(TxnError::Conversion(_)), Some(error)) = (&result, converted.error.take()) {
         return Err(error.into());
