@@ -52,26 +52,7 @@ pub(super) fn alter(
 ) -> Result<Altered, SqlError> {
     let asked = Asked::of(actions)?;
     let mut new = Table::clone(old);
-    let convert = options(&mut new, actions, ctx)?;
-    let mut columns = columns(old, actions, new.collation, ctx)?;
-    if let Some(collation) = convert {
-        for draft in columns.iter_mut().filter(|draft| draft.source.is_some()) {
-            if draft.column.ty.has_collation() && !draft.column.is_binary() {
-                column::convert(&mut draft.column, collation)?;
-            }
-        }
-    }
-    if columns.is_empty() {
-        return Err(SqlError::cannot_remove_all_columns());
-    }
-    table::check_columns(&columns)?;
-    generated::check_changes(old, &columns, actions, ctx.session)?;
-    default::check_changes(old, &columns, ctx.session)?;
-    for draft in &columns {
-        default::check_kept(&draft.column, ctx)?;
-    }
-    default::define(&mut columns, ctx)?;
-    generated::define(&mut columns, ctx)?;
+    let mut columns = drafts(old, &mut new, actions, ctx)?;
     let Keys {
         mut keys,
         origins,
@@ -144,6 +125,36 @@ pub(super) fn alter(
         copies,
         related,
     })
+}
+
+/// Its columns after the actions. What is said of the whole table is put into `new`.
+fn drafts(
+    old: &Table,
+    new: &mut Table,
+    actions: &[Action],
+    ctx: &mut DdlContext,
+) -> Result<Vec<Draft>, SqlError> {
+    let convert = options(new, actions, ctx)?;
+    let mut columns = columns(old, actions, new.collation, ctx)?;
+    if let Some(collation) = convert {
+        for draft in columns.iter_mut().filter(|draft| draft.source.is_some()) {
+            if draft.column.ty.has_collation() && !draft.column.is_binary() {
+                column::convert(&mut draft.column, collation)?;
+            }
+        }
+    }
+    if columns.is_empty() {
+        return Err(SqlError::cannot_remove_all_columns());
+    }
+    table::check_columns(&columns)?;
+    generated::check_changes(old, &columns, actions, ctx.session)?;
+    default::check_changes(old, &columns, ctx.session)?;
+    for draft in &columns {
+        default::check_kept(&draft.column, ctx)?;
+    }
+    default::define(&mut columns, ctx)?;
+    generated::define(&mut columns, ctx)?;
+    Ok(columns)
 }
 
 /// Its FULLTEXT indexes: those that were there take texts apart as they did.
