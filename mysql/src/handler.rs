@@ -8,7 +8,7 @@ use cohort_scheduler::{Class, Standing};
 use cohort_sql::{
     Allowed, Attributes, Compression, Encryption, Output, SqlError,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
-    statements::Note,
+    statements::LateNote,
     users::Requirement,
 };
 use std::{
@@ -144,7 +144,7 @@ pub trait Handler {
     /// Counts what went over the wire since the last call.
     fn count_bytes(&self, received: u64, sent: u64);
     /// The statement whose reply is held back, to be finished when the reply leaves.
-    fn take_note(&mut self) -> Option<Note>;
+    fn take_note(&mut self) -> Option<LateNote>;
     /// The reply to the last command has left.
     fn replied(&mut self);
     /// The client has logged in, over `Socket`, `TCP/IP` or `SSL/TLS`: the general log gets a line.

@@ -9,7 +9,7 @@ use cohort_scheduler::Standing;
 use cohort_sql::{
     Attributes, Output, Session, SqlError,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
-    statements::Note,
+    statements::LateNote,
     status::Counter,
 };
 use std::{sync::Arc, time::Duration};
@@ -133,11 +133,11 @@ impl Handler for Session {
         counters.add(Counter::BytesReceived, received);
         counters.add(Counter::BytesSent, sent);
     }
-    fn take_note(&mut self) -> Option<Note> {
+    fn take_note(&mut self) -> Option<LateNote> {
         Session::take_note(self)
     }
     fn replied(&mut self) {
-        self.tell_ended(0);
+        self.tell_ended();
     }
     fn connected(&self, means: &'static str, line: &str) -> Result<(), SqlError> {
         self.state().set_means(means);

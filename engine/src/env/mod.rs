@@ -46,7 +46,7 @@ impl Env {
     /// The machine's own.
     #[must_use]
     pub fn real() -> Env {
-        Env::new(Arc::new(real::Machine::new()))
+        Env::new(Arc::new(real::Machine))
     }
 
     /// Over any backend.

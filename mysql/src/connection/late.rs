@@ -8,7 +8,7 @@
 
 use super::{Backend, Prompt, Shared, Stream, Writer, reply};
 use cohort_engine::txn::{Placed, TxnError};
-use cohort_sql::{SqlError, statements::Note};
+use cohort_sql::{SqlError, statements::LateNote};
 use parking_lot::{Condvar, Mutex};
 use std::{net::Shutdown, sync::Arc, thread, time::Instant};
 
@@ -29,7 +29,7 @@ impl Late {
         shared: &Arc<Shared<B>>,
         stream: &Arc<Stream>,
         packet: Writer,
-        (placed, note): (Placed, Option<Note>),
+        (placed, note): (Placed, Option<LateNote>),
     ) {
         self.set_pending(true);
         let (late, shared, stream) = (Arc::clone(self), Arc::clone(shared), Arc::clone(stream));
@@ -37,10 +37,9 @@ impl Late {
         placed.when_known(move |result, times| {
             let waited = since.elapsed();
             shared.backend.note_log_wait(waited);
-            if let Some(mut note) = note {
+            if let Some(note) = note {
                 let waited = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
-                note.commit_known(result.is_ok().then_some(times), waited);
-                note.finish(waited);
+                note.finish(result.is_ok().then_some(times), waited);
             }
             let packet = match result {
                 Ok(()) => packet,

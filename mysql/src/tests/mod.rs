@@ -17,7 +17,7 @@ use cohort_sql::variables::HighPriority;
 use cohort_sql::{
     Allowed, Attributes, ColumnMeta, Done, Output, SqlError, password,
     session::{BackUp, BackupKind, Dump, DumpStart, Identity, Prepared},
-    statements::Note,
+    statements::LateNote,
     users::Requirement,
 };
 use rustix::event::{PollFd, PollFlags, poll};
@@ -174,7 +174,7 @@ impl Handler for CannedSession {
         false
     }
     fn count_bytes(&self, _: u64, _: u64) {}
-    fn take_note(&mut self) -> Option<Note> {
+    fn take_note(&mut self) -> Option<LateNote> {
         None
     }
     fn replied(&mut self) {}

@@ -159,7 +159,7 @@ impl Desk {
         }
         let mut rows = Rows::default();
         session.query(sql.as_bytes(), false, &mut rows)?;
-        session.tell_ended(0);
+        session.tell_ended();
         Ok(rows)
     }
 

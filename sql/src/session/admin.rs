@@ -172,6 +172,7 @@ impl Session {
         }
         if status {
             self.state.counters().reset();
+            self.measured.counters_begin_anew();
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::{
     plan::Plan,
     state::State,
     statements::{
-        Commit, Counts, Digest, Ended, Kind, LogKind, Note, Running, Slow, Span, Under, literal,
+        Commit, Counts, Digest, Kind, LateNote, LogKind, Note, Running, Slow, Span, Under, literal,
     },
     status::{COUNTERS, Counter},
 };
@@ -48,10 +48,13 @@ pub(super) struct Measured {
     text: Option<Arc<str>>,
     /// The kind of the statement that runs, once it has a plan.
     kind: Option<Arc<Kind>>,
+    /// That of the plan that ran last.
+    kind_before: Option<Arc<Kind>>,
     /// Its command, as the counters name it.
     command: Option<&'static str>,
-    /// The statement that has ended, until its reply has left.
-    note: Option<Note>,
+    /// The statement that has ended, until its reply has left; before and after that it is free.
+    note: Option<Box<Note>>,
+    free: Option<Box<Note>>,
     /// The transaction that is open, and for how long the session had queued for slots before that.
     under: Under,
     queued_ns: u64,
@@ -66,6 +69,10 @@ impl Measured {
     pub(super) fn begun_us(&self) -> u64 {
         self.running.begun_us
     }
+    /// FLUSH STATUS, the statement that runs, has begun the session's counters anew.
+    pub(super) fn counters_begin_anew(&mut self) {
+        self.running.counts = Counts::default();
+    }
     /// None runs any more.
     pub(super) fn over(&mut self) {
         self.running.begun_us = 0;
@@ -79,7 +86,8 @@ impl Measured {
         (kind, text): (&Arc<Kind>, &Arc<str>),
         ended_ns: u64,
         placed: Option<CommitTimes>,
-    ) -> Option<Commit> {
+        commit: &mut Option<Commit>,
+    ) {
         let (running, owner) = (&self.running, &state.owner);
         let queued_ns = owner.queued_ns();
         let queued_before = std::mem::replace(&mut self.queued_ns, queued_ns);
@@ -87,7 +95,7 @@ impl Measured {
         if committed.is_none() && !state.in_transaction {
             // Most statements: a query alone.
             self.under.forget();
-            return None;
+            return;
         }
         let span = Span {
             begun_ns: running.clock_ns,
@@ -102,13 +110,13 @@ impl Measured {
             if has_changed {
                 self.under.changes(kind, text);
             }
-            return None;
+            return;
         };
         if has_changed {
             // It speaks for its transaction itself.
             self.under.speaks_for_itself();
         }
-        Some(self.under.committed(&span, times, placed.is_none()))
+        *commit = Some(self.under.committed(&span, times, placed.is_none()));
     }
 
     /// What was committed is durable: the statement runs still, or has left it to the end of a text.
@@ -124,7 +132,7 @@ impl Measured {
 impl Session {
     /// A statement begins.
     pub(super) fn measure(&mut self, begun_us: u64) {
-        self.tell_ended(0);
+        self.tell_ended();
         let state = &mut self.state;
         state.rows_sent = 0;
         let measured = &mut self.measured;
@@ -144,13 +152,12 @@ impl Session {
             };
             return;
         }
-        measured.running = Running {
-            begun_us,
-            clock_ns: instance.env().monotonic_nanos(),
-            locks_ns: state.owner.locks_ns(),
-            tables_ns: state.owner.tables_ns(),
-            counts: Counts::of(state.counters()),
-        };
+        let running = &mut measured.running;
+        running.begun_us = begun_us;
+        running.clock_ns = instance.env().monotonic_nanos();
+        running.locks_ns = state.owner.locks_ns();
+        running.tables_ns = state.owner.tables_ns();
+        running.counts = Counts::of(state.counters());
     }
 
     fn is_logged(&self) -> bool {
@@ -192,7 +199,13 @@ impl Session {
             let digests = &state.instance.digests;
             digests.find(&state.database, text.as_bytes(), state.settings().lexer)
         });
-        self.measured.kind = Some(state.entry.recent.lock().kind(digest));
+        // Most sessions repeat one statement, or a few.
+        let same = |kind: &&Arc<Kind>| Arc::ptr_eq(&kind.0, digest);
+        let measured = &mut self.measured;
+        if measured.kind_before.as_ref().filter(same).is_none() {
+            measured.kind_before = Some(state.entry.recent.lock().kind(digest));
+        }
+        measured.kind.clone_from(&measured.kind_before);
     }
 
     /// EXECUTE and COM_STMT_EXECUTE: what is kept has the values in the places of the parameters. The
@@ -235,9 +248,12 @@ impl Session {
             false => 0,
         };
         let placed = self.placed.as_ref().map(Placed::times);
-        let commit = kind
-            .as_ref()
-            .and_then(|kind| measured.commit(state, (kind, &text), clock, placed));
+        let free = measured.free.take();
+        let free = free.or_else(|| state.entry.recent.lock().take_free());
+        let mut note = free.unwrap_or_default();
+        if let Some(kind) = &kind {
+            measured.commit(state, (kind, &text), clock, placed, &mut note.commit);
+        }
         let command = match (measured.command, error) {
             (Some(command), _) => command,
             (None, Some(error)) if error.code != SqlError::SYNTAX => first_word(&text),
@@ -255,51 +271,51 @@ impl Session {
             is_admin: ADMIN.contains(&command),
         });
         measured.may_be_slow |= slow.is_some();
-        let error = error.map(|error| without_secret(error, &text));
-        let ended = Ended {
-            text: measured.text.take().unwrap_or(text),
-            database: Arc::clone(&state.database),
-            command,
-            begun_us,
-            timestamp: state.now_micros / 1_000_000,
-            took_ns: clock.saturating_sub(clock_ns),
-            locks_ns: state.owner.locks_ns().saturating_sub(locks_before),
-            error,
-            warnings: state.warnings.count(),
-            rows_sent: state.rows_sent,
-            rows_examined: 0,
-            rows_affected: u64::try_from(state.row_count).unwrap_or(0),
-            counts: Counts::default(),
-            last_insert_id: state.last_insert_id,
-            insert_id: state.insert_id,
-        };
-        measured.note = Some(Note {
-            kind,
-            recent: Arc::clone(&state.entry.recent),
-            slow,
-            commit,
-            ended,
-        });
-        if let Some(note) = &self.measured.note
-            && self.state.instance.audit.is_on()
-        {
+        note.kind = kind;
+        note.slow = slow;
+        // All of it but for what is counted when the reply has left.
+        let ended = &mut *note.ended;
+        ended.error = error.map(|error| without_secret(error, &text));
+        ended.text = measured.text.take().unwrap_or(text);
+        if !Arc::ptr_eq(&ended.database, &state.database) {
+            ended.database.clone_from(&state.database);
+        }
+        ended.command = command;
+        ended.begun_us = begun_us;
+        ended.timestamp = state.now_micros / 1_000_000;
+        ended.took_ns = clock.saturating_sub(clock_ns);
+        ended.locks_ns = state.owner.locks_ns().saturating_sub(locks_before);
+        ended.warnings = state.warnings.count();
+        ended.rows_sent = state.rows_sent;
+        ended.rows_affected = u64::try_from(state.row_count).unwrap_or(0);
+        ended.last_insert_id = state.last_insert_id;
+        ended.insert_id = state.insert_id;
+        if state.instance.audit.is_on() {
             self.audit_after(&note.ended);
         }
+        self.measured.note = Some(note);
     }
 
     /// The statement that has ended, for whoever holds its reply back.
-    pub fn take_note(&mut self) -> Option<Note> {
-        let mut note = self.measured.note.take()?;
-        let before = &self.measured.running.counts;
-        note.count(before, &Counts::of(self.state.counters()));
-        Some(note)
+    pub fn take_note(&mut self) -> Option<LateNote> {
+        let note = self.ended_note()?;
+        Some(LateNote::new(note, &self.state.entry.recent))
     }
 
     /// The reply has left: the statement is over.
-    pub fn tell_ended(&mut self, waited_ns: u64) {
-        if let Some(note) = self.take_note() {
-            note.finish(waited_ns);
+    pub fn tell_ended(&mut self) {
+        if let Some(mut note) = self.ended_note() {
+            note.finish(&self.state.entry.recent);
+            self.measured.free = Some(note);
         }
+    }
+
+    /// The statement that has ended, with all that it took until now.
+    fn ended_note(&mut self) -> Option<Box<Note>> {
+        let mut note = self.measured.note.take()?;
+        let before = &self.measured.running.counts;
+        note.count(before, self.state.counters());
+        Some(note)
     }
 }
 

@@ -817,7 +817,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.tell_ended(0);
+        self.tell_ended();
         if self.state.entry.means.get().is_some() {
             // It is gone, whether that can be recorded or not.
             let _told = self.audit_connection("quit");

@@ -2,7 +2,7 @@
 
 use crate::{
     statements::{
-        Commands, Commits, Errors, Recent, RowCounts, TableIo, Used, add_commands, reset_times,
+        Commands, Commits, Errors, Kept, RowCounts, TableIo, Used, add_commands, reset_times,
     },
     status::Counters,
 };
@@ -83,7 +83,7 @@ pub struct Entry {
     /// What its client has said of itself.
     pub attributes: Mutex<Attributes>,
     /// Its statements that have ended.
-    pub recent: Arc<Mutex<Recent>>,
+    pub recent: Arc<Kept>,
     /// Which tables and indexes it has used, and how.
     pub(crate) io: TableIo,
     /// Over what it comes: `Socket`, `TCP/IP`, `SSL/TLS`.

@@ -10,25 +10,31 @@ const FIRST_NS: f64 = 10_000.0;
 /// MySQL's scale.
 const STEPS_PER_DECADE: f64 = 50.0;
 
-/// The ends of the buckets, in nanoseconds; the last one has none.
-static ENDS: LazyLock<Vec<u64>> = LazyLock::new(|| {
-    let end = |n: usize| (FIRST_NS * 10f64.powf(n as f64 / STEPS_PER_DECADE)) as u64;
-    let ends = (0..BUCKETS - 1).map(end);
-    ends.chain([u64::MAX]).collect()
-});
+/// So many cells: sixteen for each power of two.
+const CELLS: usize = 16 * 61;
 
-/// Sixteen cells for each power of two: in which bucket the least time of a cell is. A cell has two
-/// buckets at most, or three.
-static CELLS: LazyLock<Vec<u16>> = LazyLock::new(|| {
+/// Where buckets begin and end.
+struct Scale {
+    /// The ends of the buckets, in nanoseconds; the last one has none.
+    ends: [u64; BUCKETS],
+    /// In which bucket the least time of a cell is. A cell has two buckets at most, or three.
+    cells: [u16; CELLS],
+}
+
+static SCALE: LazyLock<Scale> = LazyLock::new(|| {
+    let ends = std::array::from_fn(|n| match n + 1 {
+        BUCKETS => u64::MAX,
+        _ => (FIRST_NS * 10f64.powf(n as f64 / STEPS_PER_DECADE)) as u64,
+    });
     let least = |cell: usize| match cell {
         cell if cell < 16 => cell as u64,
         cell => (16 + cell as u64 % 16) << (cell / 16 - 1),
     };
-    let bucket = |cell| ENDS.partition_point(|end| *end <= least(cell));
-    let cells = 0..16 * 61;
-    cells
-        .map(|cell| bucket(cell).min(BUCKETS - 1) as u16)
-        .collect()
+    let bucket = |cell| ends.partition_point(|end| *end <= least(cell));
+    Scale {
+        ends,
+        cells: std::array::from_fn(|cell| bucket(cell).min(BUCKETS - 1) as u16),
+    }
 });
 
 /// In which cell a time is.
@@ -44,58 +50,58 @@ fn cell_of(ns: u64) -> usize {
 
 /// In which bucket a time is.
 fn bucket_of(ns: u64) -> usize {
-    let mut bucket = CELLS
-        .get(cell_of(ns))
-        .map_or(BUCKETS - 1, |at| usize::from(*at));
-    while ENDS.get(bucket).is_some_and(|end| *end <= ns) {
+    let scale = &*SCALE;
+    let mut bucket = usize::from(scale.cells[cell_of(ns)]);
+    while bucket < BUCKETS - 1 && scale.ends[bucket] <= ns {
         bucket += 1;
     }
-    bucket.min(BUCKETS - 1)
+    bucket
 }
 
 /// From where to where a bucket goes, in nanoseconds; the end is not in it.
 #[must_use]
 pub fn bucket_bounds(bucket: usize) -> (u64, u64) {
-    let end = |n: usize| ENDS.get(n).copied().unwrap_or(u64::MAX);
+    let end = |n: usize| SCALE.ends.get(n).copied().unwrap_or(u64::MAX);
     (bucket.checked_sub(1).map_or(0, end), end(bucket))
 }
 
-/// How many statements fell into each bucket. Those of one kind fall into few of them: only these
-/// take memory.
+/// So many buckets that follow one another take memory together.
+const ROW: usize = 16;
+
+/// How many statements fell into each bucket. Those of one kind fall into few of them: only these and
+/// their neighbours take memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histogram(Vec<(u16, u64)>);
+pub struct Histogram(Vec<Option<Box<[u64; ROW]>>>);
 
 impl Histogram {
     /// Counts a time in nanoseconds.
     pub fn count(&mut self, ns: u64) {
-        self.add_to(bucket_of(ns) as u16, 1); // there are 450
+        self.add_to(bucket_of(ns), 1);
     }
-    fn add_to(&mut self, bucket: u16, count: u64) {
-        match self.0.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
-            Ok(at) => {
-                if let Some((_, known)) = self.0.get_mut(at) {
-                    *known += count;
-                }
-            }
-            Err(at) => self.0.insert(at, (bucket, count)),
+    fn add_to(&mut self, bucket: usize, count: u64) {
+        let (row, place) = (bucket / ROW, bucket % ROW);
+        if row >= self.0.len() {
+            self.0.resize_with(row + 1, || None);
         }
+        self.0[row].get_or_insert_default()[place] += count;
     }
     /// Adds another one.
     pub fn add(&mut self, other: &Histogram) {
-        for (bucket, count) in &other.0 {
-            self.add_to(*bucket, *count);
+        for (bucket, count) in other.buckets() {
+            self.add_to(bucket, count);
         }
     }
     /// The buckets that are not empty, with their counts.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.0
-            .iter()
-            .map(|(bucket, count)| (usize::from(*bucket), *count))
+        let rows = self.0.iter().enumerate();
+        let rows = rows.filter_map(|(n, row)| Some((n * ROW, row.as_ref()?)));
+        let all = rows.flat_map(|(first, row)| (first..).zip(row.iter().copied()));
+        all.filter(|(_, count)| *count > 0)
     }
     /// The time, in nanoseconds, that a part of all did not exceed: the end of its bucket.
     #[must_use]
     pub fn quantile(&self, part: f64) -> u64 {
-        let all: u64 = self.0.iter().map(|(_, count)| count).sum();
+        let all: u64 = self.buckets().map(|(_, count)| count).sum();
         let wanted = (all as f64 * part).ceil() as u64;
         let mut seen = 0;
         let reached = self.buckets().find(|(_, count)| {
@@ -124,9 +130,12 @@ mod tests {
     fn buckets_are_found() {
         let near = |ns: &u64| [ns.saturating_sub(1), *ns, ns.saturating_add(1)];
         let powers = (0..64).map(|power| 1_u64 << power);
-        let times: Vec<u64> = ENDS.iter().copied().chain(powers).collect();
+        let times: Vec<u64> = SCALE.ends.iter().copied().chain(powers).collect();
         for ns in times.iter().flat_map(near) {
-            let wanted = ENDS.partition_point(|end| *end <= ns).min(BUCKETS - 1);
+            let wanted = SCALE
+                .ends
+                .partition_point(|end| *end <= ns)
+                .min(BUCKETS - 1);
             assert_eq!(bucket_of(ns), wanted, "{ns}");
         }
     }

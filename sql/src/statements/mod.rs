@@ -5,7 +5,7 @@
 //! begin_statement ── Running: the time, and the session's counters
 //!        │
 //! end_statement ──── Ended: what it took, and what came of it
-//!        │            (a reply that waits for the log takes it along: see `Note`)
+//!        │            (a reply that waits for the log takes it along: see `LateNote`)
 //!        ├── Recent       of the session: sums by digest, the last ones, what was committed lately
 //!        └── QueryLogs    the slow log
 //! ```
@@ -32,5 +32,7 @@ pub use errors::{Errors, Raised};
 pub use histogram::{Histogram, bucket_bounds};
 pub use log_files::{LogKind, QueryLogs};
 pub use query_logs::{Who, literal};
-pub use recent::{Commands, Kind, Note, Recent, Slow, Stats, add_commands, reset_times};
+pub use recent::{
+    Commands, Kept, Kind, LateNote, Note, Recent, Slow, Stats, add_commands, reset_times,
+};
 pub use table_io::{RowCounts, TableIo, Used};

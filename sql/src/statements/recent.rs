@@ -2,14 +2,15 @@
 
 use super::{
     commits::{Commit, Commits},
-    digests::{Digest, short},
+    digests::{Digest, SAMPLE_MAX, short},
     ended::{Counts, Ended},
     histogram::Histogram,
     log_files::QueryLogs,
     query_logs::Who,
 };
+use crate::status::Counters;
 use cohort_engine::txn::CommitTimes;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -146,13 +147,17 @@ pub struct Recent {
     /// Sums by command of what was handed on.
     handed: Commands,
     /// The last statements, the latest at the end, with their numbers and kinds.
-    last: VecDeque<(u64, Arc<Kind>, Ended)>,
+    last: VecDeque<(u64, Arc<Kind>, Box<Ended>)>,
     /// What it has committed lately.
     commits: Commits,
     /// How many there have been.
     count: u64,
     /// How many were slow since the session has counted them.
     slow: u64,
+    /// A note that came back late and is not added up.
+    late: Option<Late>,
+    /// One that is, for the next statement.
+    free: Option<Box<Note>>,
 }
 
 impl Recent {
@@ -161,10 +166,11 @@ impl Recent {
         let known = |(kind, _): &(Arc<Kind>, Stats)| Arc::ptr_eq(&kind.0, digest);
         if let Some(at) = self.sums.iter().position(known) {
             // A session repeats itself: what it meets often is soon near the front.
-            self.sums.swap(at, at / 2);
-            if let Some((kind, _)) = self.sums.get(at / 2) {
-                return Arc::clone(kind);
+            let nearer = at / 2;
+            if nearer < at {
+                self.sums.swap(at, nearer);
             }
+            return Arc::clone(&self.sums[nearer].0);
         }
         let kind = Arc::new(Kind(Arc::clone(digest)));
         self.add(&kind, Stats::default());
@@ -176,32 +182,44 @@ impl Recent {
         }
         self.sums.push((Arc::clone(kind), stats));
     }
-    /// A statement of this kind has ended.
-    pub fn note(&mut self, kind: &Arc<Kind>, mut ended: Ended) {
+    /// A statement of this kind has ended. What is left in its place is no statement: it has only the
+    /// room for the next one.
+    fn note(&mut self, kind: Arc<Kind>, ended: &mut Box<Ended>) {
         // What found no room is of many commands.
         if !kind.0.text.is_empty() {
             kind.0.command.get_or_init(|| ended.command);
         }
-        let known = |(known, _): &&mut (Arc<Kind>, Stats)| Arc::ptr_eq(known, kind);
+        let known = |(known, _): &&mut (Arc<Kind>, Stats)| Arc::ptr_eq(known, &kind);
         match self.sums.iter_mut().find(known) {
-            Some((_, stats)) => stats.count(&ended),
+            Some((_, stats)) => stats.count(ended),
             None => {
                 // Its sums were handed on since it began.
                 let mut stats = Stats::default();
-                stats.count(&ended);
-                self.add(kind, stats);
+                stats.count(ended);
+                self.add(&kind, stats);
             }
         }
         self.count += 1;
-        if self.last.len() >= HISTORY {
-            self.last.pop_front();
+        if ended.text.len() > SAMPLE_MAX {
+            ended.text = short(&ended.text);
         }
-        ended.text = short(&ended.text);
-        self.last.push_back((self.count, Arc::clone(kind), ended));
+        let oldest = match self.last.len() {
+            HISTORY.. => self.last.pop_front(),
+            _ => None,
+        };
+        let room = oldest.map_or_else(Box::default, |(.., ended)| ended);
+        let ended = std::mem::replace(ended, room);
+        self.last.push_back((self.count, kind, ended));
     }
-    /// A transaction was committed, by a statement of this kind and text.
-    pub fn note_commit(&mut self, commit: Commit, kind: &Arc<Kind>, text: &Arc<str>) {
-        self.commits.note(commit, kind, text);
+    /// A statement is over.
+    fn keep(&mut self, note: &mut Note) {
+        let Some(kind) = note.kind.take() else {
+            return;
+        };
+        if let Some(commit) = note.commit.take() {
+            self.commits.note(commit, &kind, &note.ended.text);
+        }
+        self.note(kind, &mut note.ended);
     }
     /// What it has committed in the last minute.
     #[must_use]
@@ -252,7 +270,7 @@ impl Recent {
         reset_times(&mut self.handed);
     }
     /// The last statements with their numbers and kinds, the latest at the end.
-    pub fn history(&self) -> impl DoubleEndedIterator<Item = &(u64, Arc<Kind>, Ended)> {
+    pub fn history(&self) -> impl DoubleEndedIterator<Item = &(u64, Arc<Kind>, Box<Ended>)> {
         self.last.iter()
     }
     /// TRUNCATE TABLE of the history.
@@ -263,6 +281,10 @@ impl Recent {
     pub fn take_slow(&mut self) -> u64 {
         std::mem::take(&mut self.slow)
     }
+    /// A note that came back late, for another statement.
+    pub(crate) fn take_free(&mut self) -> Option<Box<Note>> {
+        self.free.take()
+    }
     /// How many statements there have been.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -270,13 +292,15 @@ impl Recent {
     }
 }
 
-/// A statement that has ended, on its way to those who keep it. A reply that waits for the log
-/// takes it along, since that wait is a part of what the statement took.
+/// A statement that has ended, on its way to those who keep it.
+///
+/// Some 500 bytes are known of a statement. They are written once, where they stay: a session uses
+/// its note again for the next statement, and the oldest statement of its history gives its room.
+#[derive(Default)]
 pub struct Note {
-    pub(crate) ended: Ended,
+    pub(crate) ended: Box<Ended>,
     /// None: performance_schema is off, and only logs want to know.
     pub(crate) kind: Option<Arc<Kind>>,
-    pub(crate) recent: Arc<Mutex<Recent>>,
     /// Who ran it, if it may have to be written to the slow log.
     pub(crate) slow: Option<Slow>,
     /// The transaction that it has committed.
@@ -300,43 +324,105 @@ pub struct Slow {
 
 impl Note {
     /// It has brought the session's counters from there to where they are.
-    pub(crate) fn count(&mut self, before: &Counts, now: &Counts) {
-        self.ended.counts = now.since(before);
-        self.ended.rows_examined = self.ended.counts.examined();
+    pub(crate) fn count(&mut self, before: &Counts, now: &Counters) {
+        let ended = &mut self.ended;
+        ended.counts = Counts::of(now).since(before);
+        ended.rows_examined = ended.counts.examined();
     }
     /// Its commit is durable, after another wait of so many nanoseconds; or it is not, and there is
     /// none.
-    pub fn commit_known(&mut self, times: Option<CommitTimes>, waited_ns: u64) {
+    pub(crate) fn commit_known(&mut self, times: Option<CommitTimes>, waited_ns: u64) {
         match (times, &mut self.commit) {
             (Some(times), Some(commit)) => commit.is_durable(times, Some(waited_ns)),
             (Some(_), None) => {}
             (None, commit) => *commit = None,
         }
     }
-    /// The statement is over, after another wait of so many nanoseconds for the log.
-    pub fn finish(mut self, waited_ns: u64) {
+    /// The reply has waited so many nanoseconds for the log.
+    fn has_waited(&mut self, times: Option<CommitTimes>, waited_ns: u64) {
+        self.commit_known(times, waited_ns);
         self.ended.took_ns += waited_ns;
-        if let Some(slow) = &self.slow {
-            let is_slow = self.ended.took_ns >= slow.least_ns;
-            let without_index = slow.logs.wants_unindexed() && self.ended.counts.without_index();
-            let is_left_out = slow.is_admin && !slow.logs.wants_admin();
-            let is_wanted = (is_slow || without_index) && !is_left_out;
-            if is_wanted
-                && self.ended.rows_examined >= slow.examined_min
-                && slow
-                    .logs
-                    .slow(&slow.who, &self.ended, without_index, slow.killed)
-            {
-                self.recent.lock().slow += 1;
-            }
-        }
-        let Some(kind) = self.kind else {
-            return;
+    }
+    /// The statement is over. The note is free for another one.
+    pub(crate) fn finish(&mut self, kept: &Kept) {
+        let is_slow = self.log_if_slow();
+        let mut recent = kept.lock();
+        recent.slow += u64::from(is_slow);
+        recent.keep(self);
+    }
+    /// Writes the statement to the slow log if it belongs there, and tells that.
+    fn log_if_slow(&mut self) -> bool {
+        let Some(slow) = self.slow.take() else {
+            return false;
         };
-        let mut recent = self.recent.lock();
-        if let Some(commit) = self.commit {
-            recent.note_commit(commit, &kind, &self.ended.text);
+        let ended = &self.ended;
+        let is_slow = ended.took_ns >= slow.least_ns;
+        let without_index = slow.logs.wants_unindexed() && ended.counts.without_index();
+        let is_left_out = slow.is_admin && !slow.logs.wants_admin();
+        (is_slow || without_index)
+            && !is_left_out
+            && ended.rows_examined >= slow.examined_min
+            && slow.logs.slow(&slow.who, ended, without_index, slow.killed)
+    }
+}
+
+/// A note whose statement's reply waits for the log: that wait is a part of what the statement took.
+pub struct LateNote {
+    note: Box<Note>,
+    kept: Arc<Kept>,
+    /// The statement may have to be written to the slow log.
+    may_be_slow: bool,
+}
+
+impl LateNote {
+    pub(crate) fn new(note: Box<Note>, kept: &Arc<Kept>) -> LateNote {
+        LateNote {
+            may_be_slow: note.slow.is_some(),
+            note,
+            kept: Arc::clone(kept),
         }
-        recent.note(&kind, self.ended);
+    }
+    /// The statement is over, after another wait of so many nanoseconds. Its commit is durable, or it
+    /// is not (`None`).
+    ///
+    /// The log's thread calls this, for all commits of a group. What a session keeps is in another
+    /// processor's cache: whoever reads it next, mostly the session itself, adds the statement up.
+    pub fn finish(mut self, times: Option<CommitTimes>, waited_ns: u64) {
+        if self.may_be_slow {
+            // The slow log has it at once.
+            self.note.has_waited(times, waited_ns);
+            self.note.finish(&self.kept);
+            return;
+        }
+        self.kept.lock().late = Some(Late {
+            note: self.note,
+            times,
+            waited_ns,
+        });
+    }
+}
+
+/// A note that came back late.
+struct Late {
+    note: Box<Note>,
+    times: Option<CommitTimes>,
+    waited_ns: u64,
+}
+
+/// What a session keeps of its statements, for whoever reads it.
+#[derive(Default)]
+pub struct Kept(Mutex<Recent>);
+
+impl Kept {
+    /// All of it: what came late is added up first.
+    pub fn lock(&self) -> MutexGuard<'_, Recent> {
+        let mut recent = self.0.lock();
+        if let Some(late) = recent.late.take() {
+            let mut note = late.note;
+            note.has_waited(late.times, late.waited_ns);
+            recent.keep(&mut note);
+            recent.free = Some(note);
+        }
+        recent
     }
 }

@@ -1,12 +1,10 @@
 //! What `performance_schema` costs: what a server measures of statements and commits, and keeps.
 //!
 //! Two of the program's own servers have the same table, one with it and one without. The difference is
-//! a few parts in a hundred, and a machine's weather is more than that. So a round has each server twice,
-//! in the order with, without, without, with, and the next round the other way round: what becomes
-//! slowly more or less hits both alike. Rounds are short and many, and each one's ratio counts.
-//!
-//! The cost is told in the server's processor time for an event, which others on the machine change
-//! less than how many events there are in a second. The system counts it in steps of 10 ms.
+//! a few parts in a hundred, and what a machine does from one second to the next is more than that. So
+//! both have the same load at the same time, each with clients of its own: whatever else the machine
+//! does hits both. What is compared is the server's processor time for an event: each gets as much of
+//! the machine as it can, so events in a second tell less. Each round's ratio counts.
 
 mod report;
 
@@ -21,7 +19,7 @@ use super::{
 use crate::progress::Progress;
 use clap::Args;
 use serde::Serialize;
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 /// `cohort lab clocks`.
 #[derive(Args, Clone, Debug)]
@@ -34,19 +32,19 @@ pub struct Options {
         default_value = "16,64"
     )]
     clients: Vec<usize>,
-    /// Rounds, each with four measurements; medians count
-    #[arg(long, default_value_t = 15)]
+    /// Rounds; medians count
+    #[arg(long, default_value_t = 20)]
     rounds: usize,
-    /// Seconds of one measurement
-    #[arg(long, default_value_t = 1.0)]
+    /// Seconds of a round
+    #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// Seconds of load on each server, before the first round of a workload, that do not count
+    /// Seconds of load, before the first round of a workload, that do not count
     #[arg(long, default_value_t = 1.0)]
     warmup: f64,
     /// Rows of the table sbtest1
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
     rows: u32,
-    /// Threads of the load generator
+    /// Threads of the load generator for each server
     #[arg(long, default_value_t = 2)]
     threads: usize,
     #[command(flatten)]
@@ -57,7 +55,7 @@ pub struct Options {
 pub const EXAMPLES: &str = "\
 Examples:
   cohort lab clocks
-      all of it: about 7 minutes
+      all of it: about 5 minutes
   cohort lab clocks --clients 16 --rounds 5 --html clocks.html
       one minute, as a page";
 
@@ -138,7 +136,7 @@ pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String>
         servers: sides.iter_mut().map(|s| s.server.described()).collect(),
         ..Results::default()
     };
-    let count = WORKLOADS.len() * options.clients.len() * options.rounds * ORDER.len();
+    let count = WORKLOADS.len() * options.clients.len() * options.rounds;
     announce(
         report::NAME,
         count,
@@ -162,9 +160,6 @@ pub fn measure_all(options: &Options, keeper: &mut Keeper) -> Result<(), String>
     }
     Ok(())
 }
-
-/// Which of the two sides is measured when, in a round; in every other one the other.
-const ORDER: [usize; 4] = [0, 1, 1, 0];
 
 /// All rounds of a workload.
 fn measure(
@@ -203,34 +198,35 @@ fn measure(
         fleet.settle(workload)?;
         Ok((tally, used))
     };
-    for (fleet, side) in fleets.iter_mut().zip(sides) {
-        run(fleet, side, rounds.warmup())?;
-    }
+    let mut both_run = |time: Duration| -> Result<[_; 2], String> {
+        let [first, second] = &mut fleets;
+        let (first, second) = thread::scope(|scope| {
+            let first = scope.spawn(|| run(first, &sides[0], time));
+            let second = run(second, &sides[1], time);
+            (first.join().expect("a measurement does not panic"), second)
+        });
+        Ok([first?, second?])
+    };
+    both_run(rounds.warmup())?;
     let mut measured = Vec::new();
     for round in 1..=options.rounds {
         interrupt::check()?;
         let text = format!("{label}, round {round} of {}", options.rounds);
-        let _running = Progress::timed(text, 4 * rounds.time());
-        let mut both = sides.each_ref().map(|side| Measurement {
-            server: side.name,
-            workload: workload.name,
-            clients,
-            round,
-            events: 0,
-            seconds: 0.0,
-            server_s: 0.0,
-        });
-        for at in ORDER.map(|at| (at + round + 1) % 2) {
-            let (tally, used) = run(&mut fleets[at], &sides[at], rounds.time())?;
-            let sum = &mut both[at];
-            sum.events += tally.events;
-            sum.seconds += tally.elapsed.as_secs_f64();
-            sum.server_s += used.as_secs_f64();
+        let _running = Progress::timed(text, rounds.time());
+        for (side, (tally, used)) in sides.iter().zip(both_run(rounds.time())?) {
+            if tally.events == 0 {
+                return Err(format!("round {round}: no event ended {} it", side.name));
+            }
+            measured.push(Measurement {
+                server: side.name,
+                workload: workload.name,
+                clients,
+                round,
+                events: tally.events,
+                seconds: tally.elapsed.as_secs_f64(),
+                server_s: used.as_secs_f64(),
+            });
         }
-        if let Some(none) = both.iter().find(|one| one.events == 0) {
-            return Err(format!("round {round}: no event ended {} it", none.server));
-        }
-        measured.extend(both);
     }
     Ok(measured)
 }

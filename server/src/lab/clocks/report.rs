@@ -22,11 +22,10 @@ pub fn section(options: &Options, results: &Results) -> Result<Section, String> 
         findings: loads.iter().map(|load| finding(all, *load)).collect(),
         settings: vec![
             ("rounds".into(), options.rounds.to_string()),
-            ("seconds of a measurement".into(), number(options.seconds)),
-            ("measurements of each server in a round".into(), "2".into()),
+            ("seconds of a round".into(), number(options.seconds)),
             ("rows".into(), options.rows.to_string()),
             (
-                "threads of the generator".into(),
+                "threads of the generator for each server".into(),
                 options.threads.to_string(),
             ),
         ],
@@ -55,8 +54,8 @@ pub fn section(options: &Options, results: &Results) -> Result<Section, String> 
             plot(all, &loads, "events/s", Measurement::events_per_s),
         ],
         notes: vec![
-            "A round measures both servers twice, in an order that the next round turns round; \
-             ratios are those of the same round."
+            "Both servers have the same load at the same time, each with clients of its own; ratios are \
+             those of the same round."
                 .into(),
             "\u{201c}All rounds\u{201d} is the ratio of the sums over all rounds: in processor \
              time steps of 10 ms matter less there."
