@@ -89,6 +89,8 @@ pub struct Batch {
     source: Option<Arc<str>>,
     /// See `unlist`.
     unlisted: bool,
+    /// See `checked_by`.
+    sql_mode: u64,
     /// Nothing can be added any more.
     closed: bool,
     /// Size of the largest event.
@@ -116,6 +118,7 @@ impl Batch {
             origin: None,
             source: None,
             unlisted: false,
+            sql_mode: Reading::PLAIN.sql_mode,
             closed: false,
             largest: 0,
             start: 0,
@@ -159,6 +162,11 @@ impl Batch {
     /// Says that it is nobody else's business: it gets no GTID, and followers do not see it.
     pub fn unlist(&mut self) {
         self.unlisted = true;
+    }
+    /// Its rows were checked by this sql_mode, in MySQL's bits: a CHECK may be true by one and an error
+    /// by another.
+    pub fn checked_by(&mut self, sql_mode: u64) {
+        self.sql_mode = sql_mode;
     }
 
     /// Which GTID it is to have.
@@ -233,6 +241,7 @@ impl Batch {
     }
 
     fn statement(&mut self, text: &str) {
+        let text = (text, self.sql_mode);
         event::query_event(&mut self.bytes, self.session, &self.database, text);
     }
 
@@ -353,11 +362,11 @@ impl Batch {
             }
             Form::Prepared(xid) => {
                 let end = format!("XA END {xid}");
-                event::query_event(out, session, database, &end);
+                event::query_event(out, session, database, (&end, self.sql_mode));
                 event::xa_prepare(out, xid);
             }
             Form::Outcome(text) => {
-                event::query_event(out, session, database, text);
+                event::query_event(out, session, database, (text, self.sql_mode));
             }
         }
         self.largest = self.largest.max(self.bytes.len() - start);

@@ -6,12 +6,12 @@ use super::{
     temporary::TemporaryTables,
     waiting::{Parker, Waiting},
 };
-use crate::log::{Batch, Origin};
+use crate::log::{Batch, Origin, Reading};
 use parking_lot::Mutex;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -37,6 +37,8 @@ pub struct Owner {
     source: Mutex<Option<Arc<str>>>,
     /// sql_log_bin is off.
     unlisted: AtomicBool,
+    /// sql_mode, in MySQL's bits.
+    sql_mode: AtomicU64,
     /// Its temporary tables.
     pub(super) temporary: Mutex<TemporaryTables>,
 }
@@ -53,6 +55,7 @@ impl Owner {
             origin: Mutex::default(),
             source: Mutex::default(),
             unlisted: AtomicBool::new(false),
+            sql_mode: AtomicU64::new(Reading::PLAIN.sql_mode),
             temporary: Mutex::default(),
         })
     }
@@ -109,6 +112,10 @@ impl Owner {
     pub fn set_unlisted(&self, unlisted: bool) {
         self.unlisted.store(unlisted, Ordering::Relaxed);
     }
+    /// Says by which sql_mode it checks rows, in MySQL's bits.
+    pub fn set_sql_mode(&self, bits: u64) {
+        self.sql_mode.store(bits, Ordering::Relaxed);
+    }
     /// The connection id, as the log has it.
     pub(super) fn number(&self) -> u32 {
         u32::try_from(self.session).unwrap_or(u32::MAX)
@@ -117,6 +124,7 @@ impl Owner {
     /// from, which is said once.
     pub(super) fn batch(&self, batch: impl FnOnce(u32) -> Batch) -> Batch {
         let mut batch = batch(self.number());
+        batch.checked_by(self.sql_mode.load(Ordering::Relaxed));
         if let Some(origin) = self.origin.lock().take() {
             batch.comes_from(origin);
         }

@@ -366,7 +366,7 @@ impl Applier {
         });
         if open && !passed {
             self.enter()?;
-            self.session.repeat_begin()?;
+            self.session.repeat_begin(None)?;
         }
         Ok(())
     }
@@ -467,7 +467,7 @@ impl Applier {
             b"BEGIN" => {
                 self.now_open();
                 if !passed {
-                    self.session.repeat_begin()?;
+                    self.session.repeat_begin(Some(query))?;
                 }
                 return Ok(());
             }

@@ -240,10 +240,15 @@ impl DdlContext<'_> {
             .filter_map(|id| dictionary.table_by_id(id));
         let named = tables.map(|table| (table.id, table.database.clone(), table.name.clone()));
         related.named = named.collect();
+        let mut reading = self.reading.clone();
+        if let SchemaChange::Rebuild { now_micros, .. } = &change {
+            // What a new column has for NOW().
+            reading.began = u64::try_from(*now_micros).ok();
+        }
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),
             text: logged_text::logged(text, self.session.sql_mode.lexer()).into_owned(),
-            reading: self.reading.clone(),
+            reading,
             foreign_key_checks: self.foreign_key_checks,
         };
         let lock_wait_ms = self.lock_wait_ms;

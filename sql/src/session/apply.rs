@@ -37,12 +37,22 @@ pub(super) struct Applying {
     known: HashMap<TableId, Arc<Known>>,
     /// Whether events have checksums, as a format description has said.
     pub checksums: Option<bool>,
+    /// What a BEGIN has said last: `Flags2` and `SqlMode` of [`SessionValue`].
+    pub flags2: Option<u32>,
+    pub sql_mode: Option<u64>,
     /// Rows that are there already or gone are no error.
     pub idempotent: bool,
     /// What is made of what comes.
     pub filter: ReplicationFilter,
     /// The numbers of tables whose rows are left out.
     left_out: HashSet<u64>,
+}
+
+impl Applying {
+    /// What is known of the tables here may be other now.
+    pub fn forget_tables(&mut self) {
+        self.known.clear();
+    }
 }
 
 /// What is known of a table, as of a version of the dictionary.

@@ -327,6 +327,7 @@ impl Session {
             .unwrap_or(i64::try_from(now).unwrap_or(i64::MAX));
         self.measure(now);
         let state = &mut self.state;
+        state.owner.set_sql_mode(state.settings().mode_bits);
         state.counters().count(Counter::Questions);
         let mut activity = state.entry.activity.lock();
         activity.command = command;

@@ -6,7 +6,7 @@
 
 use super::{Compiled, Session};
 use crate::{
-    command::Command,
+    command::{Command, SetScope},
     ddl::Statement,
     error::SqlError,
     output::{ColumnMeta, Done, Output},
@@ -82,8 +82,17 @@ impl Session {
         self.query(text.as_bytes(), false, &mut Unseen)
     }
 
-    /// BEGIN.
-    pub fn repeat_begin(&mut self) -> Result<(), SqlError> {
+    /// BEGIN, with what its session had. (In logs of MariaDB it is no statement.) By that the rows that
+    /// follow are checked, and whether foreign keys are looked at.
+    pub fn repeat_begin(&mut self, query: Option<&Query<'_>>) -> Result<(), SqlError> {
+        self.settle_flags(0)?;
+        for value in query.iter().flat_map(|query| &query.values) {
+            match *value {
+                SessionValue::Flags2(flags) => self.settle_flags(flags)?,
+                SessionValue::SqlMode(bits) => self.settle_mode(bits)?,
+                _ => {}
+            }
+        }
         self.clear_warnings();
         self.begin(None, false)
     }
@@ -146,6 +155,31 @@ impl Session {
         self.query(text, false, &mut Unseen)
     }
 
+    /// Takes foreign_key_checks and unique_checks: bits that say that they are off.
+    fn settle_flags(&mut self, flags: u32) -> Result<(), SqlError> {
+        const CHECKS: [(&str, u32); 2] = [("foreign_key_checks", 26), ("unique_checks", 27)];
+        if self.applying.flags2 == Some(flags) {
+            return Ok(());
+        }
+        for (name, bit) in CHECKS {
+            let on = Value::Int(i64::from(flags >> bit & 1 == 0));
+            self.set_variable(SetScope::Session, name, &on)?;
+        }
+        self.applying.flags2 = Some(flags);
+        Ok(())
+    }
+
+    /// Takes sql_mode, from its bits.
+    fn settle_mode(&mut self, bits: u64) -> Result<(), SqlError> {
+        if self.applying.sql_mode != Some(bits) {
+            self.set_variable(SetScope::Session, "sql_mode", &Value::UInt(bits & MODES))?;
+            self.applying.sql_mode = Some(bits);
+            // Conditions of tables are read by it.
+            self.applying.forget_tables();
+        }
+        Ok(())
+    }
+
     /// Takes the settings that a statement's session had; returns in which its text is.
     fn settle_as_source(
         &mut self,
@@ -153,7 +187,7 @@ impl Session {
         database: &str,
         seconds: u32,
     ) -> Result<Collation, SqlError> {
-        let session = crate::command::SetScope::Session;
+        let session = SetScope::Session;
         let mut collation = Collation::Utf8mb40900AiCi;
         let mut micros = 0;
         // One that is about to be made, or is gone, is none.
@@ -165,15 +199,25 @@ impl Session {
             found.ok_or_else(|| SqlError::unknown_error(format!("unknown collation {number}")))
         };
         let name = |collation: Collation| Value::Bytes(collation.name().into());
+        // Those that are as they come are not said.
         let zone = Value::Bytes("SYSTEM".into());
         self.set_variable(session, "time_zone", &zone)?;
+        for name in ["auto_increment_increment", "auto_increment_offset"] {
+            self.set_variable(session, name, &Value::UInt(1))?;
+        }
+        // No log says it, and what the source has done is done here.
+        let off = Value::Int(0);
+        self.set_variable(session, "restrict_fk_on_non_standard_key", &off)?;
         for value in &query.values {
             let settings = match *value {
                 SessionValue::Flags2(flags) => {
-                    let off = |bit: u32| Value::Int(i64::from(flags >> bit & 1 == 0));
-                    vec![("foreign_key_checks", off(26)), ("unique_checks", off(27))]
+                    self.settle_flags(flags)?;
+                    continue;
                 }
-                SessionValue::SqlMode(bits) => vec![("sql_mode", Value::UInt(bits & MODES))],
+                SessionValue::SqlMode(bits) => {
+                    self.settle_mode(bits)?;
+                    continue;
+                }
                 SessionValue::AutoIncrement(increment, offset) => vec![
                     ("auto_increment_increment", Value::UInt(increment.into())),
                     ("auto_increment_offset", Value::UInt(offset.into())),

@@ -39,7 +39,7 @@ use crate::{
     status::Counters,
     user_locks::Holder,
     users::Users,
-    variables::{self, Scope, Settings, Variable, Variables},
+    variables::{Scope, Settings, Variable, Variables},
     warnings::Warnings,
 };
 use cohort_engine::{
@@ -425,7 +425,7 @@ impl State {
         let number_of = |name| u16::try_from(values.number(name)).unwrap_or(u16::MAX);
         let spacing = ["auto_increment_increment", "auto_increment_offset"].map(number_of);
         Reading {
-            sql_mode: variables::mode_bits(values.text("sql_mode")),
+            sql_mode: self.settings().mode_bits,
             connection: number("collation_connection").unwrap_or(Reading::PLAIN.connection),
             server: number("collation_server").unwrap_or(Reading::PLAIN.server),
             auto_increment: (spacing != [1, 1]).then_some(spacing.into()),

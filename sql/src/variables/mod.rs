@@ -150,12 +150,6 @@ pub fn default_number(name: &str) -> u64 {
     })
 }
 
-/// The bits of a value of sql_mode, by MySQL's numbers.
-#[must_use]
-pub fn mode_bits(text: &str) -> u64 {
-    sql_mode::Modes::parse(text).map_or(0, sql_mode::Modes::bits)
-}
-
 /// The variable of this name: 1193 if there is none.
 pub fn find(name: &str) -> Result<Variable, SqlError> {
     let lower = name.to_ascii_lowercase();
@@ -341,6 +335,8 @@ impl Variables {
 pub struct Settings {
     /// sql_mode.
     pub sql_mode: SqlMode,
+    /// All of it, in MySQL's bits.
+    pub mode_bits: u64,
     /// What sql_mode says about tokens.
     pub lexer: lexer::Mode,
     /// time_zone.
@@ -433,10 +429,12 @@ impl Settings {
     fn of(values: &Values) -> Settings {
         let on = |name| values.number(name) != 0;
         let modes = sql_mode::Modes::parse(values.text("sql_mode"));
+        let mode_bits = modes.as_ref().map_or(0, |modes| modes.bits());
         let sql_mode = modes.map_or(SqlMode::DEFAULT, sql_mode::Modes::evaluation);
         let small = |name| u8::try_from(values.number(name)).unwrap_or(u8::MAX);
         Settings {
             sql_mode,
+            mode_bits,
             lexer: sql_mode.lexer(),
             time_zone: time_zone::parse(values.text("time_zone"))
                 .map_or(TimeZone::default(), |zone| zone.1),

@@ -42,16 +42,18 @@ pub(in crate::log) fn lenenc(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends a QUERY event: BEGIN or one of XA.
-pub(in crate::log) fn query_event(out: &mut Vec<u8>, session: u32, database: &str, text: &str) {
-    query(
-        out,
-        session,
-        database,
-        (text, &Reading::PLAIN),
-        None,
-        SUPPRESS_USE,
-    );
+/// Appends a QUERY event: BEGIN or one of XA. By its `sql_mode` the rows that follow are checked.
+pub(in crate::log) fn query_event(
+    out: &mut Vec<u8>,
+    session: u32,
+    database: &str,
+    (text, sql_mode): (&str, u64),
+) {
+    let reading = Reading {
+        sql_mode,
+        ..Reading::PLAIN
+    };
+    query(out, session, database, (text, &reading), None, SUPPRESS_USE);
 }
 
 /// Appends the QUERY event of a statement that makes a table, in a transaction that goes on with

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""A replica repeats what its source did: the scripts that say what MySQL answers (sql/tests/golden) run at a source,
+whatever they answer there, and before each statement that changes or ends what was made, its replica has the same
+tables with the same rows.
+
+  .ci/clients/repeated.py [SCRIPT...]
+"""
+
+import contextlib
+import re
+import sys
+
+import pymysql
+
+import cohort
+from replica_cases import ROOT, arrive
+from sources import follow, status
+
+GOLDEN = cohort.ROOT / "sql" / "tests" / "golden"
+# What is of the whole server is not of a script: the scripts' order would matter. And what no log says, in MySQL
+# neither, no replica can do.
+LEFT_OUT = re.compile(
+    r"\b(GLOBAL|PERSIST|PERSIST_ONLY|PURGE|RESET|LOCK INSTANCE|READ LOCK)\b|read_only|sql_log_bin"
+    r"|div_precision_increment|default_week_format|block_encryption_mode", re.IGNORECASE)
+# Before these the tables are compared; after queries there is nothing new to compare.
+ENDS = {"DROP", "TRUNCATE", "RENAME", "ALTER"}
+QUERIES = {"SELECT", "SHOW", "SET", "EXPLAIN", "DESC", "WITH", "TABLE", "VALUES"}
+
+
+def statements(path):
+    """The statements of a golden script: each ends with a semicolon at the end of a line."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not lines and (not line.strip() or line.startswith("--")):
+            continue
+        lines.append(line)
+        if line.endswith(";"):
+            yield "\n".join(lines)[:-1]
+            lines = []
+
+
+def tables(server):
+    """All tables and views, as they are defined, with their rows. The next AUTO_INCREMENT value is the source's own:
+    it has counted rows that were rolled back."""
+    found = {}
+    with contextlib.closing(server.connect(autocommit=True, conv={})) as connection:
+        cursor = connection.cursor()
+        cursor.execute("SET time_zone = '+00:00', sql_mode = ''")
+        cursor.execute("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'golden'")
+        for name, kind in cursor.fetchall():
+            quoted = "golden.`" + name.replace("`", "``") + "`"
+            with contextlib.suppress(pymysql.err.MySQLError):  # a view of something that has gone
+                cursor.execute(f"SHOW CREATE TABLE {quoted}")
+                found[name] = [re.sub(r" AUTO_INCREMENT=\d+", "", cursor.fetchone()[1])]
+            if kind == "BASE TABLE":
+                cursor.execute(f"SELECT * FROM {quoted}")
+                found[name] += sorted(map(repr, cursor.fetchall()))
+    return found
+
+
+def compare(source, replica, place):
+    """Waits for the replica and compares; how many tables."""
+    try:
+        arrive(source, replica)
+    except AssertionError as error:
+        raise AssertionError(f"{place}: {status(replica)['Last_SQL_Error']}") from error
+    here, there = tables(source), tables(replica)
+    for name in sorted(here.keys() | there.keys()):
+        mine, other = here.get(name, []), there.get(name, [])
+        assert mine == other, (f"{place}: {name} has {[row for row in mine if row not in other][:3]} at the source, and "
+                               f"{[row for row in other if row not in mine][:3]} at the replica")
+    return len(here)
+
+
+def run(path, source, replica):
+    """One script; how many tables were compared."""
+    compared = 0
+    with contextlib.closing(source.connect(autocommit=True, conv={}, charset="utf8mb4",
+                                           collation="utf8mb4_0900_ai_ci")) as connection:
+        cursor = connection.cursor()
+        for statement in ("DROP DATABASE IF EXISTS golden", "CREATE DATABASE golden", "USE golden"):
+            cursor.execute(statement)
+        changed = False
+        for statement in statements(path):
+            if LEFT_OUT.search(statement):
+                continue
+            word = statement.split(None, 1)[0].upper()
+            if word in ENDS and changed:
+                compared += compare(source, replica, f"{path.name}, before {statement}")
+                changed = False
+            with contextlib.suppress(pymysql.err.MySQLError):
+                cursor.execute(statement)
+            changed |= word not in QUERIES
+        if connection.open:
+            connection.rollback()
+        return compared + compare(source, replica, f"{path.name}, at its end")
+
+
+def main():
+    names = sys.argv[1:] or sorted(path.stem for path in GOLDEN.glob("*.sql"))
+    compared = 0
+    with cohort.Cohort("--server-id", "1") as source, cohort.Cohort("--server-id", "2") as replica:
+        follow(replica, source.port, *ROOT, "SOURCE_AUTO_POSITION=1", "SOURCE_HEARTBEAT_PERIOD=1")
+        for name in names:
+            compared += run(GOLDEN / f"{name}.sql", source, replica)
+    assert compared > len(names), compared
+    print(f"repeated: {len(names)} scripts, {compared} tables found alike")
+
+
+if __name__ == "__main__":
+    main()
