@@ -3,6 +3,8 @@
 whatever they answer there, and before each statement that changes or ends what was made, its replica has the same
 tables with the same rows.
 
+A few run at a MySQL 9.7 as well, from the Debian unstable root that PEERS_ROOT names (/opt/peers-sid).
+
   .ci/clients/repeated.py [SCRIPT...]
 """
 
@@ -13,8 +15,9 @@ import sys
 import pymysql
 
 import cohort
-from replica_cases import ROOT, arrive
-from sources import follow, status
+from replica_cases import REPL, ROOT, arrive, mysql_source
+from replicas import PEERS
+from sources import ask, executed, follow, status
 
 GOLDEN = cohort.ROOT / "sql" / "tests" / "golden"
 # What is of the whole server is not of a script: the scripts' order would matter. And what no log says, in MySQL
@@ -22,6 +25,9 @@ GOLDEN = cohort.ROOT / "sql" / "tests" / "golden"
 LEFT_OUT = re.compile(
     r"\b(GLOBAL|PERSIST|PERSIST_ONLY|PURGE|RESET|LOCK INSTANCE|READ LOCK)\b|read_only|sql_log_bin"
     r"|div_precision_increment|default_week_format|block_encryption_mode", re.IGNORECASE)
+# Scripts whose definitions and rows MySQL's log has in forms of its own.
+FROM_MYSQL = {"added_now", "checks", "create_select", "defaults", "foreign_keys", "json_tables", "multi_valued_values",
+              "numbered", "numbers_of_new_columns"}
 # Before these the tables are compared; after queries there is nothing new to compare.
 ENDS = {"DROP", "TRUNCATE", "RENAME", "ALTER"}
 QUERIES = {"SELECT", "SHOW", "SET", "EXPLAIN", "DESC", "WITH", "TABLE", "VALUES"}
@@ -96,15 +102,33 @@ def run(path, source, replica):
         return compared + compare(source, replica, f"{path.name}, at its end")
 
 
-def main():
-    names = sys.argv[1:] or sorted(path.stem for path in GOLDEN.glob("*.sql"))
-    compared = 0
+def repeat(names, source, replica):
+    """Scripts, one after another."""
+    compared = sum(run(GOLDEN / f"{name}.sql", source, replica) for name in names)
+    assert compared > len(names), compared
+    print(f"repeated: {len(names)} scripts, {compared} tables found alike", flush=True)
+
+
+def from_cohort(names):
     with cohort.Cohort("--server-id", "1") as source, cohort.Cohort("--server-id", "2") as replica:
         follow(replica, source.port, *ROOT, "SOURCE_AUTO_POSITION=1", "SOURCE_HEARTBEAT_PERIOD=1")
-        for name in names:
-            compared += run(GOLDEN / f"{name}.sql", source, replica)
-    assert compared > len(names), compared
-    print(f"repeated: {len(names)} scripts, {compared} tables found alike")
+        repeat(names, source, replica)
+
+
+def from_mysql(names):
+    with mysql_source() as source, cohort.Cohort("--server-id", "5") as replica:
+        ask(replica, f"SET GLOBAL gtid_purged = '+{executed(source)}'")
+        follow(replica, source.port, *REPL, "SOURCE_AUTO_POSITION=1")
+        repeat(names, source, replica)
+
+
+def main():
+    names = sys.argv[1:] or sorted(path.stem for path in GOLDEN.glob("*.sql"))
+    from_cohort(names)
+    if not (PEERS / "usr/sbin/mysqld").exists():
+        print("repeated: without MySQL, which is not there", flush=True)
+        return
+    from_mysql([name for name in names if name in FROM_MYSQL])
 
 
 if __name__ == "__main__":

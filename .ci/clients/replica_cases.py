@@ -20,6 +20,7 @@ from replicas import PEERS
 from sources import MySQL, Source, ask, executed, follow, several, status, until
 
 ROOT = ("SOURCE_USER='root'",)
+REPL = ("SOURCE_USER='repl'", "SOURCE_PASSWORD='secret'", "SOURCE_SSL=1")
 
 
 def arrive(source, *replicas):
@@ -220,11 +221,9 @@ def check_tables_of_cohort():
         check_tables(source, replica)
 
 
-def check_tables_of_mysql():
-    """The same, from a MySQL."""
-    if not (PEERS / "usr/sbin/mysqld").exists():
-        print("replica_cases: without MySQL, which is not there", flush=True)
-        return
+@contextlib.contextmanager
+def mysql_source():
+    """A MySQL with an account `repl`, whose privileges are not those of here."""
     with tempfile.TemporaryDirectory(prefix="cases-") as directory:
         directory = pathlib.Path(directory)
         os.chmod(directory, 0o755)
@@ -234,16 +233,22 @@ def check_tables_of_mysql():
         try:
             several(source, "CREATE USER repl@'127.0.0.1' IDENTIFIED BY 'secret'",
                 "GRANT REPLICATION SLAVE ON *.* TO repl@'127.0.0.1'")
-            with Cohort("--server-id", "5") as replica:
-                # Its accounts' privileges are not those of here.
-                new = executed(source)
-                if new:
-                    ask(replica, f"SET GLOBAL gtid_purged = '+{new}'")
-                follow(replica, source.port, "SOURCE_USER='repl'", "SOURCE_PASSWORD='secret'",
-                       "SOURCE_SSL=1", "SOURCE_AUTO_POSITION=1")
-                check_tables(source, replica)
+            yield source
         finally:
             source.end()
+
+
+def check_tables_of_mysql():
+    """The same, from a MySQL."""
+    if not (PEERS / "usr/sbin/mysqld").exists():
+        print("replica_cases: without MySQL, which is not there", flush=True)
+        return
+    with mysql_source() as source, Cohort("--server-id", "5") as replica:
+        new = executed(source)
+        if new:
+            ask(replica, f"SET GLOBAL gtid_purged = '+{new}'")
+        follow(replica, source.port, *REPL, "SOURCE_AUTO_POSITION=1")
+        check_tables(source, replica)
 
 
 def main():

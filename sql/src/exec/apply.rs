@@ -43,6 +43,11 @@ pub(crate) struct Target<'t> {
     pub idempotent: bool,
 }
 
+/// What MySQL has for a document that INSERT IGNORE was not given: nothing, which it reads as JSON's
+/// null; and JSON's null, as documents have it.
+const NO_DOCUMENT: &[u8] = &[0; DOCUMENT_LENGTH];
+const NULL_DOCUMENT: &[u8] = &[2, 0, 0, 0, 4, 0];
+
 /// The key and the image of a row, which is locked.
 type Found = (Vec<u8>, Vec<u8>);
 
@@ -64,10 +69,21 @@ pub(crate) fn apply<'r>(
         fields.truncate(table.named_columns().len());
         Ok(fields)
     };
+    let take_whole = |present, images: &mut &'r [u8]| {
+        let mut fields = take(present, images)?;
+        for position in documents_of(table.named_columns()) {
+            if let Some(Some(Some(field))) = fields.get_mut(position)
+                && *field == NO_DOCUMENT
+            {
+                *field = NULL_DOCUMENT;
+            }
+        }
+        Ok(fields)
+    };
     while !images.is_empty() {
         context.tick()?;
         let before = rows.images.len() - images.len();
-        let first = take(rows.present.0, &mut images).map_err(unfit)?;
+        let first = take_whole(rows.present.0, &mut images).map_err(unfit)?;
         match rows.kind {
             RowsKind::Write => {
                 let image = new_image(target, first, context)?;
@@ -80,7 +96,11 @@ pub(crate) fn apply<'r>(
             }
             RowsKind::Update => {
                 let bits = changed_documents(columns, rows, &mut images).map_err(unfit)?;
-                let mut after = take(rows.present.1, &mut images).map_err(unfit)?;
+                let after = match rows.partial {
+                    true => take(rows.present.1, &mut images),
+                    false => take_whole(rows.present.1, &mut images),
+                };
+                let mut after = after.map_err(unfit)?;
                 if let Some((key, image)) = find(target, &first, context)? {
                     let made = documents(table, &image, bits, &after)?;
                     for (position, field) in &made {

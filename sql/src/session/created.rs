@@ -8,6 +8,7 @@ use crate::{
     ddl::{self, CreateQuery, CreateTable, CreatedTable, Duplicates},
     error::SqlError,
     exec::{self, Outcome, Stop},
+    lexer::{Lexer, Mode},
     output::{ColumnMeta, Done, Output},
     plan::{Filling, Plan},
 };
@@ -232,19 +233,19 @@ impl Session {
     }
 }
 
-/// A definition without START TRANSACTION at its end, by which a log says that rows follow.
-pub(super) fn without_start(text: &[u8]) -> Option<&[u8]> {
-    let rest = without_word(text, b"TRANSACTION")?;
-    let rest = without_word(rest, b"START")?;
-    let create = text.trim_ascii_start().get(..b"CREATE".len())?;
-    create.eq_ignore_ascii_case(b"CREATE").then_some(rest)
-}
-
-fn without_word<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
-    let text = text.trim_ascii_end();
-    let (rest, last) = text.split_at_checked(text.len().checked_sub(word.len())?)?;
-    let apart = rest
-        .last()
-        .is_some_and(|byte| !byte.is_ascii_alphanumeric());
-    (apart && last.eq_ignore_ascii_case(word)).then_some(rest)
+/// A definition without the words START TRANSACTION, by which a log says that rows follow. They stand
+/// before the table's options, or behind them.
+pub(super) fn without_start(text: &[u8], mode: Mode) -> Option<Vec<u8>> {
+    let begins = text.trim_ascii_start().get(..b"CREATE".len())?;
+    if !begins.eq_ignore_ascii_case(b"CREATE") {
+        return None;
+    }
+    let tokens = Lexer::tokens(text, mode);
+    let pair = tokens
+        .windows(2)
+        .find(|pair| pair[0].is_word(text, "START") && pair[1].is_word(text, "TRANSACTION"))?;
+    let [start, transaction] = pair else {
+        return None;
+    };
+    Some([text.get(..start.start)?, text.get(transaction.end..)?].concat())
 }

@@ -446,8 +446,9 @@ impl Session {
                 what: Compiled::Command(Command::Empty),
             });
         }
-        if let Some(definition) = created::without_start(sql) {
-            let mut cursor = Cursor::new(definition, self.state.settings().lexer);
+        let mode = self.state.settings().lexer;
+        if let Some(definition) = created::without_start(sql, mode) {
+            let mut cursor = Cursor::new(&definition, mode);
             let create = crate::ddl::parse(&mut cursor)?.ok_or_else(|| cursor.error())?;
             return Ok(Statement {
                 text,
