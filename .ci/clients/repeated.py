@@ -9,6 +9,7 @@ A few run at a MySQL 9.7 as well, from the Debian unstable root that PEERS_ROOT 
 """
 
 import contextlib
+import importlib.util
 import re
 import sys
 
@@ -20,6 +21,9 @@ from replicas import PEERS
 from sources import ask, executed, follow, status
 
 GOLDEN = cohort.ROOT / "sql" / "tests" / "golden"
+SPEC = importlib.util.spec_from_file_location("golden", GOLDEN / "generate.py")
+golden = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(golden)
 # What is of the whole server is not of a script: the scripts' order would matter. And what no log says, in MySQL
 # neither, no replica can do.
 LEFT_OUT = re.compile(
@@ -31,18 +35,6 @@ FROM_MYSQL = {"added_now", "checks", "create_select", "defaults", "foreign_keys"
 # Before these the tables are compared; after queries there is nothing new to compare.
 ENDS = {"DROP", "TRUNCATE", "RENAME", "ALTER"}
 QUERIES = {"SELECT", "SHOW", "SET", "EXPLAIN", "DESC", "WITH", "TABLE", "VALUES"}
-
-
-def statements(path):
-    """The statements of a golden script: each ends with a semicolon at the end of a line."""
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not lines and (not line.strip() or line.startswith("--")):
-            continue
-        lines.append(line)
-        if line.endswith(";"):
-            yield "\n".join(lines)[:-1]
-            lines = []
 
 
 def tables(server):
@@ -87,7 +79,7 @@ def run(path, source, replica):
         for statement in ("DROP DATABASE IF EXISTS golden", "CREATE DATABASE golden", "USE golden"):
             cursor.execute(statement)
         changed = False
-        for statement in statements(path):
+        for statement in golden.statements(path):
             if LEFT_OUT.search(statement):
                 continue
             word = statement.split(None, 1)[0].upper()

@@ -37,8 +37,9 @@ pub(super) struct Applying {
     known: HashMap<TableId, Arc<Known>>,
     /// Whether events have checksums, as a format description has said.
     pub checksums: Option<bool>,
-    /// What a BEGIN has said last: `Flags2` and `SqlMode` of [`SessionValue`].
+    /// The source's `flags2` that the session has taken last: checks that are off, as bits.
     pub flags2: Option<u32>,
+    /// The source's sql_mode that it has taken last, in bits.
     pub sql_mode: Option<u64>,
     /// Rows that are there already or gone are no error.
     pub idempotent: bool,

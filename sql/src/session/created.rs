@@ -241,11 +241,21 @@ pub(super) fn without_start(text: &[u8], mode: Mode) -> Option<Vec<u8>> {
         return None;
     }
     let tokens = Lexer::tokens(text, mode);
-    let pair = tokens
-        .windows(2)
-        .find(|pair| pair[0].is_word(text, "START") && pair[1].is_word(text, "TRANSACTION"))?;
-    let [start, transaction] = pair else {
+    // Bodies of stored programs may have the words, too. (MariaDB: CREATE OR REPLACE TABLE.)
+    if !tokens
+        .iter()
+        .take(4)
+        .any(|word| word.is_word(text, "TABLE"))
+    {
         return None;
-    };
-    Some([text.get(..start.start)?, text.get(transaction.end..)?].concat())
+    }
+    let (start, end) = tokens.windows(2).find_map(|pair| match pair {
+        [start, transaction]
+            if start.is_word(text, "START") && transaction.is_word(text, "TRANSACTION") =>
+        {
+            Some((start.start, transaction.end))
+        }
+        _ => None,
+    })?;
+    Some([text.get(..start)?, text.get(end..)?].concat())
 }

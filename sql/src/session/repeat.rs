@@ -85,14 +85,15 @@ impl Session {
     /// BEGIN, with what its session had. (In logs of MariaDB it is no statement.) By that the rows that
     /// follow are checked, and whether foreign keys are looked at.
     pub fn repeat_begin(&mut self, query: Option<&Query<'_>>) -> Result<(), SqlError> {
-        self.settle_flags(0)?;
+        let mut flags2 = 0;
         for value in query.iter().flat_map(|query| &query.values) {
             match *value {
-                SessionValue::Flags2(flags) => self.settle_flags(flags)?,
+                SessionValue::Flags2(flags) => flags2 = flags,
                 SessionValue::SqlMode(bits) => self.settle_mode(bits)?,
                 _ => {}
             }
         }
+        self.settle_flags(flags2)?;
         self.clear_warnings();
         self.begin(None, false)
     }

@@ -82,4 +82,5 @@ def main():
         connection.close()
 
 
-main()
+if __name__ == "__main__":
+    main()
