@@ -35,6 +35,7 @@ use super::{
     meta,
     progress::{Progress, Running, Stage},
     row_change::{Row, RowChange},
+    table_state::TableState,
     waiting::WaitFor,
 };
 use crate::{
@@ -53,10 +54,9 @@ use std::{
     time::Duration,
 };
 
-/// It is followed until so few rows are left, or they get no fewer.
-const FEW: u64 = if cfg!(test) { 2 } else { 500 };
-/// It is followed so often at most before the exchange.
-const ROUNDS_MAX: u32 = 20;
+/// The writers are followed until so few rows are left. What is left then is what they wait for at
+/// the exchange.
+const FEW: u64 = if cfg!(test) { 2 } else { 100 };
 
 /// The Base of an open engine, and who builds.
 struct Live<'a> {
@@ -143,11 +143,44 @@ impl Site for Live<'_> {
     }
 }
 
+/// How a build comes up with the writers. Each round follows what they have changed during the one
+/// before, so the rounds get shorter as long as following is faster than writing. When they do not get
+/// short soon, who begins to write the table waits for a moment before.
+#[derive(Default)]
+struct Chase {
+    rounds: u32,
+    /// What the last round followed, in rows.
+    before: Option<u64>,
+    /// So long who begins to write waits, in microseconds.
+    slowed_us: u64,
+}
+
+impl Chase {
+    /// So many rounds at most.
+    const ROUNDS_MAX: u32 = 20;
+    /// How long writers wait first, and twice as long each time that this is not enough.
+    const SLOWED_US: u64 = 4_000;
+    /// They wait so long at most.
+    const SLOWED_US_MAX: u64 = 64_000;
+
+    /// Whether there is to be another round after one that followed so many rows.
+    fn goes_on(&mut self, followed: u64) -> bool {
+        self.rounds += 1;
+        if self.before.is_some_and(|before| followed > before / 2) {
+            let twice = self.slowed_us * 2;
+            self.slowed_us = twice.clamp(Chase::SLOWED_US, Chase::SLOWED_US_MAX);
+        }
+        self.before = Some(followed);
+        followed > FEW && self.rounds < Chase::ROUNDS_MAX
+    }
+}
+
 /// Trees that are built. Unless they are kept, they go with this.
 pub(super) struct Building<'a> {
     inner: &'a Inner,
     descriptor: &'a Descriptor,
     progress: Running<'a>,
+    state: Arc<TableState>,
     old: Arc<Table>,
     new: Arc<Table>,
     /// Whether the rows are built, too.
@@ -177,7 +210,7 @@ impl<'a> Building<'a> {
     /// nobody waits for it. From now on changes are noted.
     pub fn begin(
         inner: &'a Inner,
-        (old, new): (&Arc<Table>, &Table),
+        (old, state, new): (&Arc<Table>, &Arc<TableState>, &Table),
         (copies, gentle): (bool, bool),
         descriptor: &'a Descriptor,
     ) -> Result<Option<Building<'a>>, TxnError> {
@@ -190,6 +223,7 @@ impl<'a> Building<'a> {
             progress: inner
                 .running
                 .begin(descriptor, copies, inner.env.wall_micros()),
+            state: Arc::clone(state),
             old: Arc::clone(old),
             new: Arc::new(new.clone()),
             copies,
@@ -246,25 +280,23 @@ impl<'a> Building<'a> {
     }
     /// Follows the writers until little is left to do.
     pub fn follow(&mut self, mut convert: Option<&mut RowConversion<'_>>) -> Result<(), TxnError> {
-        let mut before = u64::MAX;
-        for _ in 0..ROUNDS_MAX {
+        let mut chase = Chase::default();
+        loop {
             let followed = self.advance(convert.as_deref_mut())?;
-            if followed <= FEW || followed > before / 2 {
-                break;
+            if !chase.goes_on(followed) {
+                return Ok(());
             }
-            before = followed;
+            let slowed = &self.state.slowed_us;
+            slowed.store(chase.slowed_us, Ordering::Relaxed);
         }
-        Ok(())
     }
     /// The last time, when nobody writes the table any more: publishes what is built.
     pub fn finish(&mut self, convert: Option<&mut RowConversion<'_>>) -> Result<Built, TxnError> {
         self.advance(convert)?;
         self.stage(Stage::End, 0);
         let inner = self.inner;
-        if self.keeps_numbers()
-            && let Some((_, state)) = inner.dictionary.load().entry(self.old.id)
-        {
-            let next = state.next_row.load(Ordering::Relaxed);
+        if self.keeps_numbers() {
+            let next = self.state.next_row.load(Ordering::Relaxed);
             self.next_row = self.next_row.max(next);
         }
         let _one_at_a_time = inner.checkpointer.exclusive.lock();
@@ -318,6 +350,7 @@ impl<'a> Building<'a> {
 
 impl Drop for Building<'_> {
     fn drop(&mut self) {
+        self.state.slowed_us.store(0, Ordering::Relaxed);
         let checkpointer = &self.inner.checkpointer;
         let _no_checkpoint = checkpointer.exclusive.lock();
         let mut noted = checkpointer.noted.lock();
@@ -687,4 +720,39 @@ pub(super) fn check_references(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Chase, FEW};
+
+    /// Writers change so many rows in a second; following a row takes so many microseconds. Returns the
+    /// rounds, the rows that are left and how long writers wait in the end, in microseconds.
+    fn chase(mut rows: u64, writers: u64, follow_us: u64) -> (u32, u64, u64) {
+        let (mut chase, transaction_us) = (Chase::default(), 10_000);
+        while chase.goes_on(rows) {
+            let rate = writers * transaction_us / (transaction_us + chase.slowed_us);
+            rows = rate * rows.min(100_000_000) * follow_us / 1_000_000;
+        }
+        (chase.rounds, rows, chase.slowed_us)
+    }
+
+    #[test]
+    fn slow_writers_are_left_alone() {
+        let (rounds, left, slowed) = chase(100_000, 400, 100);
+        assert!(left <= FEW && rounds < 6, "{left} after {rounds} rounds");
+        assert_eq!(slowed, 0);
+    }
+
+    #[test]
+    fn writers_that_are_too_fast_are_slowed_until_they_are_reached() {
+        let (rounds, left, slowed) = chase(100_000, 12_000, 100);
+        assert!(left <= FEW, "{left} after {rounds} rounds");
+        assert!((Chase::SLOWED_US..=Chase::SLOWED_US_MAX).contains(&slowed));
+    }
+
+    #[test]
+    fn it_ends_even_if_they_cannot_be_reached() {
+        assert_eq!(chase(100_000, 1_000_000, 1_000).0, Chase::ROUNDS_MAX);
+    }
 }

@@ -11,8 +11,8 @@
 //! between: its delta would go to the Base without these versions. So it holds the seal gate.
 
 use super::{
-    TxnError, engine::Inner, owner::Owner, times::CommitTimes, transaction::Txn, used::Used,
-    waiting::WaitFor,
+    TxnError, engine::Inner, owner::Owner, table_state::TableState, times::CommitTimes,
+    transaction::Txn, used::Used, waiting::WaitFor,
 };
 use crate::{
     Seq,
@@ -161,6 +161,15 @@ impl Inner {
         }
         if delta.bytes() > self.options.delta_bytes {
             self.checkpointer.request();
+        }
+    }
+    /// Who begins to write a table waits for a build that cannot keep up with its writers.
+    pub(super) fn slow_writer(&self, table: &TableState, owner: &Owner) {
+        let us = table.slowed_us.load(Ordering::Relaxed);
+        if us > 0 {
+            owner.waiting.pause(WaitFor::Store);
+            self.env.sleep(Duration::from_micros(us));
+            owner.waiting.resume(WaitFor::Store);
         }
     }
     /// Back-pressure: when the active delta is full and the one before is still being merged,

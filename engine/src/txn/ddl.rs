@@ -278,10 +278,10 @@ impl Inner {
         };
         let copies = matches!(change, SchemaChange::Rebuild { .. });
         let dictionary = self.dictionary.load_full();
-        let (before, _) = unchanged(&dictionary, old)?;
+        let (before, state) = unchanged(&dictionary, old)?;
         let gentle = barred.mode == TableLock::Changing;
         let descriptor = barred.held.descriptor();
-        Building::begin(self, (before, new), (copies, gentle), descriptor)
+        Building::begin(self, (before, state, new), (copies, gentle), descriptor)
     }
     /// Has what a change needs be complete. Nobody else uses the tables.
     fn finish_build<'b>(

@@ -81,6 +81,9 @@ pub(super) struct TableState {
     pub statistics: Mutex<Vec<Known>>,
     /// How often ANALYZE TABLE has read it.
     pub analyzed: AtomicU64,
+    /// Who begins to write it waits so long before, in microseconds, for a build that follows the
+    /// writers more slowly than they go on.
+    pub slowed_us: AtomicU64,
 }
 
 impl TableState {
@@ -101,6 +104,7 @@ impl TableState {
             delta_rows: Default::default(),
             statistics: Mutex::default(),
             analyzed: AtomicU64::new(0),
+            slowed_us: AtomicU64::new(0),
         })
     }
     /// Its counters as they are now.

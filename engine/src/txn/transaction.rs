@@ -165,6 +165,9 @@ impl Txn {
         };
         let state = Arc::clone(state);
         drop(dictionary);
+        if writes {
+            self.engine.slow_writer(&state, &self.owner);
+        }
         if !state.metadata_lock.try_use(writes) {
             self.wait_to_use(&state, writes, false)?;
         }
@@ -239,6 +242,7 @@ impl Txn {
             return Ok(());
         };
         let state = Arc::clone(&used.state);
+        self.engine.slow_writer(&state, &self.owner);
         if !state.metadata_lock.try_use(true) {
             self.wait_to_use(&state, true, true)?;
         }
