@@ -1,6 +1,12 @@
 //! The row and range locks that a transaction has.
 
-use super::lock::tree::{self, Name, TreeLocks};
+use super::{
+    descriptor::Descriptor,
+    lock::{
+        rows,
+        tree::{Name, TreeLocks},
+    },
+};
 use crate::invariant::{Broken, broken};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -13,8 +19,8 @@ pub(super) struct HeldLocks {
     pub trees: SmallVec<[LockTree; 4]>,
     /// How many range locks it has.
     ranges: usize,
-    /// Memory of names that are too long to be in `held` itself, in bytes, both here and in the
-    /// lock tables.
+    /// Memory of the row locks in the lock tables, in bytes, and of names that are too long to be in
+    /// `held` itself.
     names: usize,
     /// So many of `held` are kept to the end. Those after them are of the row that is being looked
     /// at, whose lock may yet be given back.
@@ -28,7 +34,7 @@ impl HeldLocks {
     }
     /// About how much memory its locks take.
     pub fn bytes(&self) -> usize {
-        self.held.len() * LOCK_BYTES + self.ranges * RANGE_BYTES + self.names
+        self.held.len() * size_of::<HeldLock>() + self.ranges * RANGE_BYTES + self.names
     }
     /// Notes a lock; `tree` is the position of its lock table.
     pub fn push(&mut self, tree: usize, name: &[u8]) {
@@ -40,6 +46,16 @@ impl HeldLocks {
     /// One of the locks was given back.
     pub fn forget(&mut self, name: &Name) {
         self.names -= outside(name);
+    }
+    /// Gives back the row locks in lock tables where nobody else has any.
+    pub fn release_whole(&mut self, who: &Arc<Descriptor>) {
+        let released = self
+            .trees
+            .iter()
+            .map(|known| known.locks.release_whole(who));
+        let released: SmallVec<[bool; 4]> = released.collect();
+        let is_left = |lock: &HeldLock| released.get(lock.tree as usize) != Some(&true);
+        self.held.retain(is_left);
     }
     /// It has so many range locks more, or less.
     pub fn count_ranges(&mut self, more: isize) {
@@ -56,14 +72,14 @@ impl HeldLocks {
     }
 }
 
-/// The memory of a name that is too long to be in its place: it is there twice.
+/// What a row lock takes in its lock table, and its name if that is too long to be in its place: it is
+/// there twice.
 fn outside(name: &Name) -> usize {
-    if name.spilled() { 2 * name.len() } else { 0 }
+    let twice = if name.spilled() { 2 * name.len() } else { 0 };
+    rows::bytes(name) + twice
 }
 
-/// What a row lock takes, about, here and in its lock table, whose nodes are about two thirds full.
-const LOCK_BYTES: usize = size_of::<HeldLock>() + tree::ROW_BYTES * 3 / 2;
-/// The same of a range lock.
+/// What a range lock takes, about.
 const RANGE_BYTES: usize = 2 * size_of::<Name>() * 3 / 2;
 
 /// A lock table that a transaction uses.

@@ -279,6 +279,9 @@ impl Txn {
     pub(super) fn release_locks(&mut self) {
         /// So many locks go at once: others wait for the table's mutex meanwhile.
         const CHUNK: usize = 512;
+        if self.locks.held.len() > CHUNK {
+            self.locks.release_whole(&self.descriptor);
+        }
         let mut rest = self.locks.held.as_slice();
         while let Some(first) = rest.first() {
             let same = rest

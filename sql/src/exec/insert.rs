@@ -55,7 +55,12 @@ pub(super) fn insert<'p>(
         InsertRows::File(_) => Err(broken("LOAD DATA has a way of its own").into()),
         InsertRows::Query(query) => {
             context.eval.forgive_nulls();
-            if reads(query, &plan.table) {
+            let collects = reads(query, &plan.table);
+            // What replaces rows may change others by foreign keys.
+            let only_adds = !plan.replace && plan.on_duplicate.is_none();
+            context.locks_ahead =
+                query.reads_to_the_end() && (collects || only_adds) && !context.unlock;
+            if collects {
                 for mut row in collect(query, context, &[])? {
                     inserter.given_row(&mut row, &query.types, context)?;
                 }

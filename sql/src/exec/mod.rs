@@ -132,6 +132,9 @@ pub struct ExecContext<'a> {
     /// An UPDATE under READ COMMITTED or below whose conditions may be evaluated again: a scan looks at what is committed, and locks only
     /// the rows that its condition wants then.
     pub rereads: bool,
+    /// Locking scans may lock many rows at a time: all of them will be looked at, and nothing changes
+    /// them meanwhile.
+    pub locks_ahead: bool,
     /// CLIENT_FOUND_ROWS: affected rows of UPDATE are those found.
     pub found_rows: bool,
     /// What a sort or a set may keep in memory, in bytes, before it goes to a temporary file.
@@ -288,6 +291,7 @@ impl<'a> ExecContext<'a> {
             plain_read: self.plain_read,
             unlock: self.unlock,
             rereads: self.rereads,
+            locks_ahead: self.locks_ahead,
             found_rows: self.found_rows,
             memory_bytes: self.memory_bytes,
             select_limit: self.select_limit,
@@ -341,6 +345,7 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
             if limit == 0 {
                 return Ok(Outcome::default());
             }
+            context.locks_ahead = query.reads_to_the_end() && limit == u64::MAX && !context.unlock;
             subquery::run_query(query, context, &[], &mut |_, row| {
                 out.row(row).map_err(Stop::Gone)?;
                 rows += 1;

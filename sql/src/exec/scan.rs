@@ -652,11 +652,10 @@ impl<'b> Reader<'b> {
         let reverse = self.access.reverse;
         let mut scan = context.txn.scan(tree, range, reverse, self.scan);
         let mut batch = Batch::default();
-        // Rows are locked only as they are looked at.
-        let mut size = if self.scan == Read::Plain {
-            BATCH_MIN
-        } else {
-            1
+        // Rows are locked only as they are looked at, unless all will be.
+        let (mut size, grows) = match self.scan {
+            Read::Plain => (BATCH_MIN, true),
+            Read::Newest | Read::Locking(..) => (1, context.locks_ahead),
         };
         loop {
             scan.next(context.txn, &mut batch, size)?;
@@ -673,7 +672,7 @@ impl<'b> Reader<'b> {
                     return Ok(Flow::Stop);
                 }
             }
-            if self.scan == Read::Plain {
+            if grows {
                 size = (size * 2).min(BATCH_MAX);
             }
         }

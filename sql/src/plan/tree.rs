@@ -195,6 +195,18 @@ pub struct Query {
 }
 
 impl Query {
+    /// Whether it looks at every row of its range of one table, and at nothing else meanwhile.
+    #[must_use]
+    pub fn reads_to_the_end(&self) -> bool {
+        let [block] = self.blocks.as_slice() else {
+            return false;
+        };
+        matches!(block.sources.as_slice(), [source] if matches!(source.input, Input::Table(..)))
+            && block.subqueries.is_empty()
+            && block.ends.is_empty()
+            && block.limit.is_none()
+            && self.limit.is_none()
+    }
     /// Whether MySQL takes it, as a table, for a part of the query that reads it, so that its
     /// columns are expressions and not those of a table.
     fn is_merged_by_mysql(&self) -> bool {

@@ -724,6 +724,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         plain_read: running.plain_read,
         unlock: running.unlock,
         rereads: false,
+        locks_ahead: false,
         found_rows: state.client_found_rows,
         memory_bytes: settings.memory_bytes,
         select_limit: settings.select_limit,

@@ -51,6 +51,7 @@
 
 mod info;
 pub(super) mod mdl;
+pub(super) mod rows;
 pub(super) mod table_lock;
 #[cfg(test)]
 mod tests;

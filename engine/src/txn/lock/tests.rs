@@ -4,6 +4,7 @@ use super::{
     super::{LockMode, owner::Owner, waiting::Unattended},
     *,
 };
+use std::collections::{BTreeMap, BTreeSet};
 use tree::Attempt;
 
 struct Story {
@@ -76,6 +77,162 @@ fn a_request_on_its_way_into_the_map_hides_no_cycle() {
     // With b gone the circle goes through late, behind whom c stands.
     story.enters(&on_its_way, "hot");
     assert!(on_its_way.is_victim());
+}
+
+mod rows {
+    //! Row locks, beside a plain list of who holds what.
+
+    use super::*;
+
+    type Held = BTreeMap<(Vec<u8>, usize), LockMode>;
+
+    struct Beside {
+        story: Story,
+        who: Vec<Arc<Descriptor>>,
+        held: Held,
+        seed: u64,
+        /// How many of the lengths of names and of the sessions there are for a while.
+        lengths: usize,
+        sessions: usize,
+        /// How often somebody gave all locks back at once.
+        whole: usize,
+    }
+
+    impl Beside {
+        fn roll(&mut self, below: usize) -> usize {
+            self.seed ^= self.seed << 13;
+            self.seed ^= self.seed >> 7;
+            self.seed ^= self.seed << 17;
+            self.seed as usize % below
+        }
+        /// One of few names, as short and as long as those that are stored differently.
+        fn name(&mut self) -> Vec<u8> {
+            let length = [0, 1, 4, 14, 15, 16, 17, 40][self.roll(self.lengths)];
+            let last = [0, 1, 255][self.roll(3)];
+            let fill = [0, 9][self.roll(2)];
+            let mut name = vec![fill; length];
+            if let Some(end) = name.last_mut() {
+                *end = last;
+            }
+            name
+        }
+        fn conflicts(&self, who: usize, name: &[u8], mode: LockMode) -> bool {
+            let exclusive = |other: LockMode| LockMode::Exclusive == other;
+            self.held.iter().any(|((held, holder), other)| {
+                held == name && *holder != who && (exclusive(mode) || exclusive(*other))
+            })
+        }
+        fn lock(&mut self) {
+            let (who, name, wait) = (self.roll(self.sessions), self.name(), self.roll(8) == 0);
+            let mode = [LockMode::Shared, LockMode::Exclusive][self.roll(2)];
+            let tree = &self.story.tree;
+            let attempt = tree.lock(&self.who[who], &name, mode, wait);
+            let held = self.held.get(&(name.clone(), who)).copied();
+            let enough = held.is_some_and(|held| held == mode || held == LockMode::Exclusive);
+            if !enough && self.conflicts(who, &name, mode) {
+                match attempt {
+                    Attempt::Refused if !wait => {}
+                    Attempt::Queued(waiter) if wait => {
+                        assert!(!tree.cancel(&waiter, &name), "nobody gave it");
+                    }
+                    _ => panic!("{who} does not wait for {name:?}"),
+                }
+                return;
+            }
+            let granted = matches!(
+                (held, attempt),
+                (Some(_), Attempt::Held) | (None, Attempt::Granted)
+            );
+            assert!(granted, "{who} locks {name:?}, held {held:?}");
+            if !enough {
+                self.held.insert((name, who), mode);
+            }
+        }
+        fn step(&mut self) {
+            match self.roll(20) {
+                0..12 => self.lock(),
+                12..17 => {
+                    let (who, name) = (self.roll(3), self.name());
+                    if self.held.remove(&(name.clone(), who)).is_some() {
+                        self.story.tree.release(&self.who[who], &name);
+                    }
+                }
+                17 => {
+                    let (who, name) = (self.roll(3), self.name());
+                    if let Some(mode) = self.held.get_mut(&(name.clone(), who)) {
+                        *mode = LockMode::Shared;
+                        self.story.tree.downgrade(&self.who[who], &name);
+                    }
+                }
+                18 => {
+                    let who = self.roll(3);
+                    if self.story.tree.release_whole(&self.who[who]) {
+                        assert!(self.held.keys().all(|(_, holder)| *holder == who));
+                        self.whole += usize::from(!self.held.is_empty());
+                        self.held.clear();
+                    }
+                }
+                _ => {
+                    for (name, who) in std::mem::take(&mut self.held).into_keys() {
+                        self.story.tree.release(&self.who[who], &name);
+                    }
+                }
+            }
+            self.compare();
+        }
+        fn compare(&mut self) {
+            let (who, low, high) = (self.roll(3), self.name(), self.name());
+            let high = (self.roll(4) > 0).then_some(high);
+            let foreign = self
+                .held
+                .iter()
+                .filter(|((_, holder), mode)| *holder != who && **mode == LockMode::Exclusive);
+            let foreign: BTreeSet<&Vec<u8>> = foreign.map(|((name, _), _)| name).collect();
+            let last = self.held.keys().map(|(name, _)| name);
+            let last = last.filter(|name| **name < low).max();
+            let before = last.filter(|name| low.starts_with(name) && foreign.contains(name));
+            let inside =
+                |name: &&&Vec<u8>| **name >= &low && high.as_ref().is_none_or(|high| **name < high);
+            let expected: BTreeSet<&Vec<u8>> = match high.as_ref().is_some_and(|high| *high < low) {
+                true => return,
+                false => foreign
+                    .iter()
+                    .filter(inside)
+                    .copied()
+                    .chain(before)
+                    .collect(),
+            };
+            let tree = &self.story.tree;
+            let found = tree.foreign(&self.who[who], &low, high.as_deref());
+            let found: BTreeSet<Vec<u8>> = found.iter().map(|name| name.to_vec()).collect();
+            assert!(found.iter().eq(expected), "{low:?} to {high:?}");
+            let mut listed = Vec::new();
+            tree.list(&mut listed);
+            assert_eq!(listed.len(), self.held.len());
+        }
+    }
+
+    #[test]
+    fn are_those_of_a_plain_list() {
+        let mut story = Story::new();
+        let who = [1, 2, 3].map(|session| story.transaction(session)).to_vec();
+        let mut beside = Beside {
+            story,
+            who,
+            held: Held::new(),
+            seed: 88_172_645_463_325_252,
+            lengths: 8,
+            sessions: 3,
+            whole: 0,
+        };
+        for step in 0..100_000 {
+            if step % 50 == 0 {
+                (beside.lengths, beside.sessions) = (5 + beside.roll(2) * 3, 1 + beside.roll(3));
+            }
+            beside.step();
+        }
+        assert!(beside.whole > 100, "{} times", beside.whole);
+    }
 }
 
 mod tables {

@@ -7,12 +7,13 @@ use super::{
         waiter::{Waiter, Woken},
     },
     info::{LockInfo, LockKind},
+    rows::{Place, Rows},
 };
 use crate::types::TreeId;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::{
-    collections::{BTreeMap, VecDeque, btree_map::Entry},
+    collections::{BTreeMap, VecDeque},
     ops::Bound,
     sync::{Arc, atomic::Ordering},
 };
@@ -30,14 +31,14 @@ pub(in super::super) struct TreeLocks {
 
 #[derive(Default)]
 struct State {
-    rows: BTreeMap<Name, RowLock>,
+    rows: Rows,
     ranges: Vec<(Arc<Descriptor>, Ranges)>,
     inserts: Vec<BlockedInsert>,
 }
 
-/// One row's lock. There is one of these for every row that anybody has locked, so it is small.
+/// The lock of a row that several have to do with, or whose name is long.
 #[derive(Default)]
-struct RowLock {
+pub(super) struct RowLock {
     holders: SmallVec<[(Arc<Descriptor>, LockMode); 1]>,
     queue: Queue,
 }
@@ -96,9 +97,6 @@ struct Request {
     /// The requester holds it shared already.
     upgrade: bool,
 }
-
-/// What a row's lock takes in the table, with its name.
-pub(in super::super) const ROW_BYTES: usize = size_of::<(Name, RowLock)>();
 
 /// An insert that waits for others' range locks to go.
 struct BlockedInsert {
@@ -196,7 +194,7 @@ fn compatible(a: LockMode, b: LockMode) -> bool {
 }
 
 impl RowLock {
-    fn held_by(&self, who: &Arc<Descriptor>) -> Option<LockMode> {
+    pub fn held_by(&self, who: &Arc<Descriptor>) -> Option<LockMode> {
         let holder = self
             .holders
             .iter()
@@ -209,12 +207,12 @@ impl RowLock {
             .all(|(holder, held)| Arc::ptr_eq(holder, who) || compatible(*held, mode))
     }
     /// Whether another transaction holds it X.
-    fn is_foreign(&self, who: &Arc<Descriptor>) -> bool {
+    pub fn is_foreign(&self, who: &Arc<Descriptor>) -> bool {
         self.holders
             .iter()
             .any(|(holder, mode)| *mode == LockMode::Exclusive && !Arc::ptr_eq(holder, who))
     }
-    fn hold(&mut self, who: &Arc<Descriptor>, mode: LockMode) {
+    pub fn hold(&mut self, who: &Arc<Descriptor>, mode: LockMode) {
         match self
             .holders
             .iter_mut()
@@ -265,26 +263,6 @@ impl RowLock {
 }
 
 impl State {
-    /// The names of the row locks X that others hold in a range.
-    fn foreign(
-        &self,
-        who: &Arc<Descriptor>,
-        low: &[u8],
-        high: Option<&[u8]>,
-    ) -> impl Iterator<Item = &Name> {
-        let end = high.map_or(Bound::Unbounded, Bound::Excluded);
-        let inside = self.rows.range::<[u8], _>((Bound::Included(low), end));
-        // The name of a unique entry is a prefix of its position, so it can come before.
-        let before = self
-            .rows
-            .range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low)));
-        let before = before
-            .rev()
-            .take(1)
-            .filter(move |(name, _)| low.starts_with(name));
-        let foreign = before.chain(inside);
-        foreign.filter_map(move |(name, row)| row.is_foreign(who).then_some(name))
-    }
     /// The range locks of others.
     fn foreign_ranges(&self, who: &Arc<Descriptor>) -> impl Iterator<Item = &Ranges> {
         let foreign = self.ranges.iter();
@@ -307,12 +285,10 @@ impl State {
         mode: LockMode,
         wait: bool,
     ) -> Attempt {
-        let row = match self.rows.entry(name.into()) {
-            Entry::Occupied(row) => row.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(RowLock::default()).hold(who, mode);
-                return Attempt::Granted;
-            }
+        let row = match self.rows.take(who, name, mode) {
+            Place::Taken => return Attempt::Granted,
+            Place::Held => return Attempt::Held,
+            Place::Full(row) => row,
         };
         let held = row.held_by(who);
         if held == Some(LockMode::Exclusive) || held == Some(mode) {
@@ -351,12 +327,14 @@ impl State {
         name: &[u8],
         woken: &mut SmallVec<[Arc<Waiter>; 4]>,
     ) {
-        if let Entry::Occupied(mut place) = self.rows.entry(name.into()) {
-            let row = place.get_mut();
+        if self.rows.release(who, name) {
+            return;
+        }
+        if let Some(row) = self.rows.shared_mut(name) {
             row.holders.retain(|(holder, _)| !Arc::ptr_eq(holder, who));
             row.pass_on(woken);
             if row.is_free() {
-                place.remove();
+                self.rows.remove(name);
             }
         }
     }
@@ -395,7 +373,7 @@ impl TreeLocks {
             // Most inserts: the row's lock is all there is to look at.
             return state.lock_row(who, name, LockMode::Exclusive, wait);
         }
-        let held = state.rows.get(name).and_then(|row| row.held_by(who));
+        let held = state.rows.held_by(who, name);
         let mut ranges = state.foreign_ranges(who);
         if held == Some(LockMode::Exclusive) && !owned {
             return match ranges.any(|ranges| ranges.covers(position)) {
@@ -428,8 +406,8 @@ impl TreeLocks {
         high: Option<&[u8]>,
     ) -> Result<isize, Name> {
         let mut state = self.state.lock();
-        if let Some(name) = state.foreign(who, low, high).next() {
-            return Err(name.clone());
+        if let Some(name) = state.rows.foreign(who, low, high).next() {
+            return Err(name);
         }
         let ranges = state.ranges_of(who);
         ranges.barred = None;
@@ -438,7 +416,7 @@ impl TreeLocks {
     /// The names of the row locks X that others hold in a range.
     pub fn foreign(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> Vec<Name> {
         let state = self.state.lock();
-        state.foreign(who, low, high).cloned().collect()
+        state.rows.foreign(who, low, high).collect()
     }
     /// Adds a range lock whatever is pending in it. Returns by how many range locks there are
     /// more.
@@ -453,10 +431,14 @@ impl TreeLocks {
     /// Makes a row lock that `who` holds shared.
     pub fn downgrade(&self, who: &Arc<Descriptor>, name: &[u8]) {
         let mut woken = SmallVec::new();
-        if let Some(row) = self.state.lock().rows.get_mut(name) {
+        let mut state = self.state.lock();
+        if !state.rows.downgrade(who, name)
+            && let Some(row) = state.rows.shared_mut(name)
+        {
             row.hold(who, LockMode::Shared);
             row.hand_over(&mut woken);
         }
+        drop(state);
         wake(woken);
     }
     /// Releases one row lock.
@@ -487,6 +469,11 @@ impl TreeLocks {
             insert.waiter.retry();
         }
     }
+    /// Releases all row locks at once, if nobody else has any; else it does nothing: false.
+    pub fn release_whole(&self, who: &Arc<Descriptor>) -> bool {
+        let all = self.state.lock().rows.release_all(who);
+        all.is_some()
+    }
     /// Takes the lock for the head of the queue, which was told that it is free. If somebody else
     /// has come first, it goes on waiting: false.
     pub fn claim(&self, waiter: &Arc<Waiter>, name: &[u8]) -> bool {
@@ -494,7 +481,7 @@ impl TreeLocks {
         let claimed = {
             let mut state = self.state.lock();
             // Who came first may share it.
-            if let Some(row) = state.rows.get_mut(name) {
+            if let Some(row) = state.rows.shared_mut(name) {
                 row.hand_over(&mut woken);
             }
             waiter.wait_on();
@@ -516,7 +503,7 @@ impl TreeLocks {
             state
                 .inserts
                 .retain(|insert| !Arc::ptr_eq(&insert.waiter, waiter));
-            if let Some(row) = state.rows.get_mut(name) {
+            if let Some(row) = state.rows.shared_mut(name) {
                 row.queue
                     .retain(|request| !Arc::ptr_eq(&request.waiter, waiter));
                 row.pass_on(&mut woken);
@@ -531,7 +518,7 @@ impl TreeLocks {
     /// Whether somebody is queued behind a waiting request.
     pub fn is_followed(&self, waiter: &Arc<Waiter>, name: &[u8]) -> bool {
         let state = self.state.lock();
-        let last = state.rows.get(name).and_then(|row| row.queue.back());
+        let last = state.rows.shared(name).and_then(|row| row.queue.back());
         last.is_some_and(|last| !Arc::ptr_eq(&last.waiter, waiter))
     }
     /// Whom a waiting request waits for. Of those before it in the queue only the nearest ones
@@ -554,7 +541,7 @@ impl TreeLocks {
             }
             return blockers;
         }
-        let Some(row) = state.rows.get(name) else {
+        let Some(row) = state.rows.shared(name) else {
             return blockers;
         };
         let place = row
@@ -591,19 +578,23 @@ impl TreeLocks {
     /// Lists all locks and requests.
     pub fn list(&self, found: &mut Vec<LockInfo>) {
         let state = self.state.lock();
-        for (name, row) in &state.rows {
+        let row_lock = |who: &Arc<Descriptor>, mode, name: &Name, granted| {
+            let kind = LockKind::Row {
+                mode,
+                key: name.to_vec(),
+            };
+            LockInfo::new(who, self.tree, kind, granted)
+        };
+        let singles = state.rows.singles();
+        found.extend(singles.map(|(name, who, mode)| row_lock(who, mode, &name, true)));
+        for (name, row) in state.rows.all_shared() {
             let holders = row.holders.iter().map(|(who, mode)| (who, *mode, true));
             let waiters = row
                 .queue
                 .iter()
                 .map(|request| (&request.waiter.descriptor, request.mode, false));
-            for (who, mode, granted) in holders.chain(waiters) {
-                let kind = LockKind::Row {
-                    mode,
-                    key: name.to_vec(),
-                };
-                found.push(LockInfo::new(who, self.tree, kind, granted));
-            }
+            let all = holders.chain(waiters);
+            found.extend(all.map(|(who, mode, granted)| row_lock(who, mode, name, granted)));
         }
         for (who, ranges) in &state.ranges {
             for (low, high) in ranges.all() {

@@ -262,7 +262,7 @@ fn too_many_locks_roll_the_transaction_back() {
         insert(&mut txn, &t, (id, None, None)).unwrap();
     }
     txn.commit("test").unwrap();
-    engine.set_max_lock_bytes(100_000);
+    engine.set_max_lock_bytes(50_000);
     let mut txn = begin(&engine, Isolation::ReadCommitted);
     update(&mut txn, &t, 5, (5, Some(1), None)).unwrap();
     let refused = (0..1000).find_map(|id| get(&mut txn, &t, id, FOR_UPDATE).err());
