@@ -25,20 +25,24 @@ impl View {
         at: Seq,
         value: &mut Vec<u8>,
     ) -> Result<(bool, Seq), StoreError> {
-        value.clear();
-        for delta in std::iter::once(&self.active).chain(&self.sealed) {
-            let found = delta.read(key.bytes(), at, |seq, version| {
-                value.extend_from_slice(version.unwrap_or_default());
-                (version.is_some(), seq)
-            });
-            if let Some(found) = found {
-                return Ok(found);
-            }
+        if let Some(found) = self.get_recent(key, at, value) {
+            return Ok(found);
         }
         let found = self.base.get(key.tree(), key.key(), |bytes| {
             value.extend_from_slice(bytes);
         })?;
         Ok((found.is_some(), 0))
+    }
+    /// The same of a version that is not in the Base, if there is one; else `value` is empty.
+    pub fn get_recent(&self, key: &TreeKey, at: Seq, value: &mut Vec<u8>) -> Option<(bool, Seq)> {
+        value.clear();
+        let mut deltas = std::iter::once(&self.active).chain(&self.sealed);
+        deltas.find_map(|delta| {
+            delta.read(key.bytes(), at, |seq, version| {
+                value.extend_from_slice(version.unwrap_or_default());
+                (version.is_some(), seq)
+            })
+        })
     }
     /// Gives to `each` what the keys of a tree have as of `at` that were changed since the Base, in no
     /// order; of deleted ones `None`. Returns the newest Seq met, or 0.
@@ -65,11 +69,6 @@ impl View {
             }
         }
         Ok(newest)
-    }
-    /// Whether everything is in the Base.
-    #[must_use]
-    pub fn deltas_empty(&self) -> bool {
-        self.active.is_empty() && self.sealed.is_none()
     }
     /// Whether both name the same layers.
     #[must_use]

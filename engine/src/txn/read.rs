@@ -278,9 +278,11 @@ impl Scan {
         }
         let ahead = std::mem::take(&mut self.ahead);
         let mut value = Vec::new();
+        let changed = txn.has_changed(self.window.low.tree());
+        let known = (!changed).then_some(&view);
         for row in 0..ahead.len() {
             let (key, seen) = ahead.get(row);
-            match self.lock_row(txn, &view, key, seen, &mut value, mode, conflict)? {
+            match self.lock_row(txn, known, key, seen, &mut value, mode, conflict)? {
                 Locked::There => {
                     batch.push(key, &value);
                     if self.kind.index().is_some() {
@@ -382,12 +384,13 @@ impl Scan {
         }
         Ok(Some(again))
     }
-    /// Locks the row of an entry and reads the entry's newest version.
+    /// Locks the row of an entry and reads the entry's newest version. It was `seen` in `view`, if
+    /// that says anything.
     #[expect(clippy::too_many_arguments, reason = "one step of one loop")]
     fn lock_row(
         &self,
         txn: &mut Txn,
-        view: &Arc<View>,
+        view: Option<&Arc<View>>,
         key: &[u8],
         seen: &[u8],
         value: &mut Vec<u8>,
@@ -415,20 +418,24 @@ impl Scan {
     }
 }
 
-/// The newest version of a key whose lock is held now and which was `seen` in `view` before.
+/// The newest version of a key whose lock is held now. It was `seen` in `view` before, in a tree that
+/// the transaction has not changed.
 fn read_locked(
     txn: &mut Txn,
-    view: &Arc<View>,
+    view: Option<&Arc<View>>,
     key: &TreeKey,
     seen: &[u8],
     value: &mut Vec<u8>,
 ) -> Result<bool, TxnError> {
     let now = txn.engine.views.load_full();
-    if !now.same(view) || !now.deltas_empty() || txn.has_changes() {
+    if view.is_none_or(|view| !now.same(view)) {
         return txn.get_newest(key, value);
     }
-    // Nothing was committed since: what was seen came from the Base and is there still.
-    value.clear();
+    if let Some((exists, seq)) = now.get_recent(key, Seq::MAX, value) {
+        txn.note_read(seq);
+        return Ok(exists);
+    }
+    // Nothing was committed there since: what was seen came from the Base and is there still.
     value.extend_from_slice(seen);
     Ok(true)
 }

@@ -367,6 +367,11 @@ impl Txn {
             look(&Overlay::new())
         }
     }
+    /// Whether it has changed anything in a tree.
+    pub(super) fn has_changed(&self, tree: TreeId) -> bool {
+        let all = TreeKey::new(tree, &[])..TreeKey::end_of(tree);
+        self.with_overlay(tree, |own| own.range(all).next().is_some())
+    }
     /// Whether it has written anything.
     #[must_use]
     pub fn has_changes(&self) -> bool {
