@@ -2,11 +2,11 @@
 
 use crate::types::TreeId;
 use smallvec::SmallVec;
-use std::borrow::Borrow;
+use std::{borrow::Borrow, cmp::Ordering};
 
 /// A key in a tree: the tree's number (4 bytes, big endian) followed by the key. Sorted by tree,
 /// then by key; short keys need no allocation.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TreeKey(SmallVec<[u8; 32]>);
 
 impl TreeKey {
@@ -55,6 +55,25 @@ impl TreeKey {
     }
 }
 
+/// As the bytes are sorted. Most keys differ in their first eight, the tree and the first part.
+impl Ord for TreeKey {
+    fn cmp(&self, other: &TreeKey) -> Ordering {
+        let (own, other) = (self.bytes(), other.bytes());
+        match (own.split_first_chunk(), other.split_first_chunk()) {
+            (Some((first, rest)), Some((other, other_rest))) => u64::from_be_bytes(*first)
+                .cmp(&u64::from_be_bytes(*other))
+                .then_with(|| rest.cmp(other_rest)),
+            _ => own.cmp(other),
+        }
+    }
+}
+
+impl PartialOrd for TreeKey {
+    fn partial_cmp(&self, other: &TreeKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Borrow<[u8]> for TreeKey {
     fn borrow(&self) -> &[u8] {
         &self.0
@@ -84,6 +103,11 @@ mod tests {
             TreeKey::new(1, &[0xff; 40]),
             TreeKey::new(256, b""),
         ];
+        for one in &keys {
+            for other in &keys {
+                assert_eq!(one.cmp(other), one.bytes().cmp(other.bytes()));
+            }
+        }
         keys.sort();
         let trees: Vec<TreeId> = keys.iter().map(TreeKey::tree).collect();
         assert_eq!(trees, [1, 1, 1, 2, 2, 256]);
