@@ -2,7 +2,7 @@
 
 use super::{
     LockMode, OnConflict, TxnError,
-    held::{HeldLocks, LockTree},
+    held::{HeldLock, HeldLocks, LockTree},
     lock::{
         Target,
         tree::{Attempt, Name, TreeLocks},
@@ -194,6 +194,15 @@ impl Txn {
         }
         Ok(())
     }
+    /// Whether others hold row locks X in a range.
+    pub(super) fn has_pending(&mut self, tree: TreeId, low: &[u8], high: Option<&[u8]>) -> bool {
+        if is_temporary(tree) {
+            return false;
+        }
+        let place = self.lock_tree(tree);
+        let known = self.locks.tree(place);
+        known.is_ok_and(|known| known.locks.has_foreign(&self.descriptor, low, high))
+    }
     /// The names of the row locks X that others hold in a range.
     pub(super) fn foreign_locks(
         &mut self,
@@ -226,6 +235,17 @@ impl Txn {
     pub(super) fn release_since(&mut self, kept: usize) {
         while self.locks.held.len() > kept {
             self.release_last();
+        }
+    }
+    /// Gives back those that were taken after the first `from`, up to `to` of them.
+    pub(super) fn release_between(&mut self, from: usize, to: usize) {
+        let to = to.min(self.locks.held.len());
+        let gone: Vec<HeldLock> = self.locks.held.drain(from.min(to)..to).collect();
+        for lock in gone {
+            self.locks.forget(&lock.name);
+            if let Ok(locks) = self.locks.table(&lock) {
+                locks.release(&self.descriptor, &lock.name);
+            }
         }
     }
     /// Makes the locks taken after the first `kept` shared.

@@ -138,6 +138,7 @@ impl Txn {
             window,
             read,
             returned: Vec::new(),
+            held: Vec::new(),
             cursor: None,
             ahead: Batch::default(),
         }
@@ -184,6 +185,8 @@ pub struct Scan {
     ahead: Batch,
     /// For locking reads of an index: the entry that was returned last.
     returned: Vec<u8>,
+    /// For locking reads: how many locks there were after each row that was returned.
+    held: Vec<usize>,
 }
 
 impl Scan {
@@ -256,6 +259,10 @@ impl Scan {
             let passed = self.passed(&rest);
             let tree = passed.low.tree();
             let high = (passed.high.tree() == tree).then(|| passed.high.key());
+            // Behind the first row nobody is waited for.
+            if limit > 1 && txn.has_pending(tree, passed.low.key(), high) {
+                return self.next_locking(txn, batch, 1, mode, conflict);
+            }
             txn.lock_range(tree, passed.low.key(), high, conflict)?;
             view = txn.engine.views.load_full();
             let rest_inside = self.look_ahead(txn, &view, passed, limit)?;
@@ -280,15 +287,23 @@ impl Scan {
         let mut value = Vec::new();
         let changed = txn.has_changed(self.window.low.tree());
         let known = (!changed).then_some(&view);
+        self.held.clear();
         for row in 0..ahead.len() {
             let (key, seen) = ahead.get(row);
-            match self.lock_row(txn, known, key, seen, &mut value, mode, conflict)? {
+            let first = batch.is_empty();
+            let patience = if first { conflict } else { OnConflict::Skip };
+            match self.lock_row(txn, known, key, seen, &mut value, mode, patience)? {
                 Locked::There => {
                     batch.push(key, &value);
+                    self.held.push(txn.locks_held());
                     if self.kind.index().is_some() {
                         self.returned.clear();
                         self.returned.extend_from_slice(key);
                     }
+                }
+                Locked::Skipped if conflict != OnConflict::Skip => {
+                    rest = self.from(key);
+                    break;
                 }
                 Locked::Skipped => {}
                 Locked::Gone => {
@@ -359,6 +374,24 @@ impl Scan {
             passed.high = rest.low.clone();
         }
         passed
+    }
+    /// Gives back the locks of the rows that were returned after the one at `row`: something went wrong
+    /// there, and they are not looked at.
+    pub fn release_after(&self, txn: &mut Txn, row: usize) {
+        if let (Some(from), Some(to)) = (self.held.get(row), self.held.last()) {
+            txn.release_between(*from, *to);
+        }
+    }
+    /// What is left from an entry on, itself included.
+    fn from(&self, key: &[u8]) -> Window {
+        let mut rest = self.window.clone();
+        let tree = rest.low.tree();
+        if rest.reverse {
+            rest.high = TreeKey::new(tree, &[key, &[0]].concat());
+        } else {
+            rest.low = TreeKey::new(tree, key);
+        }
+        rest
     }
     /// Where to look again after an entry that was gone when its row was locked: whoever took a
     /// value out of a unique index may have given it to another row, whose entry may lie before

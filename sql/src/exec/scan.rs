@@ -667,8 +667,11 @@ impl<'b> Reader<'b> {
                 count(&mut context.handler, reverse);
                 context.handler.examined += 1;
                 let (key, value) = batch.get(i);
-                let flow = self.entry(run, context, key, value, pass)?;
-                if flow == Some(Flow::Stop) {
+                let flow = self.entry(run, context, key, value, pass);
+                if flow.is_err() {
+                    scan.release_after(context.txn, i);
+                }
+                if flow? == Some(Flow::Stop) {
                     return Ok(Flow::Stop);
                 }
             }

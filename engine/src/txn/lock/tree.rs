@@ -413,6 +413,11 @@ impl TreeLocks {
         ranges.barred = None;
         Ok(ranges.add(low, high))
     }
+    /// Whether others hold row locks X in a range.
+    pub fn has_foreign(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> bool {
+        let state = self.state.lock();
+        state.rows.foreign(who, low, high).next().is_some()
+    }
     /// The names of the row locks X that others hold in a range.
     pub fn foreign(&self, who: &Arc<Descriptor>, low: &[u8], high: Option<&[u8]>) -> Vec<Name> {
         let state = self.state.lock();
