@@ -249,6 +249,9 @@ impl Session {
                 ignore: false,
             },
         );
+        // The source has taken the rows, by an IGNORE or an sql_mode that the log does not tell, perhaps:
+        // what it forgave is no error here.
+        context.eval.ignore = true;
         let target = Target {
             table: &known.table,
             columns: known.columns.as_deref(),
