@@ -165,6 +165,7 @@ async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: 
     let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
     let reply = match coordinator.caller.call(&global, &call).await {
         Reply::Error(why) => Reply::Error(shortened(&why)),
+        Reply::Unsent => return (Reply::Unsent, None),
         reply => reply,
     };
     let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
@@ -183,6 +184,8 @@ fn record(call: Call, started: Micros, duration_us: u64, reply: &Reply) -> Attem
         Reply::Failure(why) => ("failure", why.as_str()),
         Reply::Ongoing => ("ongoing", ""),
         Reply::Error(why) => ("error", why.as_str()),
+        // Nothing to be recorded.
+        Reply::Unsent => ("", ""),
     };
     Attempt {
         branch_id: call.branch_id,

@@ -1,10 +1,13 @@
 //! The ticker: takes up what is due, and removes what ended long ago.
 //!
-//! It walks through all that is due, a page at a time, so that transactions whose calls hang never
-//! hide those behind them, and bounds how many it has in flight. So a restart with a million
-//! unfinished transactions begins at once and needs little memory.
+//! It walks through all that is due, a page at a time, and bounds how many it has in flight. So a
+//! restart with a million unfinished transactions begins at once and needs little memory.
+//!
+//! Transactions whose calls hang never hide those behind them: more may be in flight than calls are
+//! made, and a call that gets no turn soon is put off. However many wait for a host, thousands of
+//! them pass in each second.
 
-use super::{Coordinator, drive, model::Micros};
+use super::{Coordinator, call::impatiently, drive, model::Micros};
 use cohort_process::{Notice, notice};
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -14,8 +17,8 @@ use tokio::sync::Semaphore;
 
 /// How many names are read at once.
 const PAGE: u64 = 1_000;
-/// How many transactions that were taken up here are driven at once.
-const DRIVEN_MAX: usize = 4_000;
+/// How many transactions that were taken up here are driven at once: more than are called.
+const DRIVEN_MAX: usize = 6_000;
 
 impl Coordinator {
     /// Takes up what is due, until the coordinator stops.
@@ -50,7 +53,7 @@ impl Coordinator {
                     }
                     let (coordinator, gid) = (Arc::clone(self), due.gid.clone());
                     tokio::spawn(async move {
-                        drive::drive(&coordinator, &gid, None).await;
+                        impatiently(drive::drive(&coordinator, &gid, None)).await;
                         drop(permit);
                     });
                 }

@@ -410,6 +410,8 @@ pub enum Reply {
     Ongoing,
     /// Nobody knows: call again.
     Error(String),
+    /// It was not called: too many others of its host's are called, or wait for that.
+    Unsent,
 }
 
 #[cfg(test)]

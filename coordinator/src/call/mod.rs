@@ -20,6 +20,7 @@ mod pool;
 mod turns;
 
 pub use guard::Guard;
+pub use turns::impatiently;
 
 use super::{
     grpc,
@@ -219,7 +220,9 @@ impl Caller {
             Ok(destination) => destination,
             Err(why) => return Reply::Error(why),
         };
-        let _turn = self.turns.take(target.uri()).await;
+        let Some(_turn) = self.turns.take(target.uri()).await else {
+            return Reply::Unsent;
+        };
         // Its time begins with its turn.
         // It is large, and stays where it is.
         let exchange = pin!(self.exchange(global, call, target, method));

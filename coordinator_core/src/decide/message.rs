@@ -61,6 +61,6 @@ pub(super) fn answered(global: &Global, answer: &Reply) -> Option<(Status, Strin
     match answer {
         Reply::Success(_) => Some((Status::Submitted, String::new())),
         Reply::Failure(why) => Some((Status::Failed, why.clone())),
-        Reply::Ongoing | Reply::Error(_) => None,
+        Reply::Ongoing | Reply::Error(_) | Reply::Unsent => None,
     }
 }

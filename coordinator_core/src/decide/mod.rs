@@ -25,6 +25,7 @@
 //! 9. What was read back from rows that may know less than happened is undone as if all had been
 //!    called. Rows of what was let go in order know all, and stay so: from then on a saga's success
 //!    is saved before what it allows.
+//! 10. A call that had no turn is no call: it is put off as if it had failed, and counts for no limit.
 
 mod by_client;
 mod by_hand;
@@ -356,6 +357,12 @@ impl Transaction {
         let Some(branch) = self.branches.get_mut(place) else {
             return Vec::new();
         };
+        if reply == Reply::Unsent {
+            branch.interval = retries.after_none(branch.interval);
+            let pause = jittered(branch.interval, moment.random);
+            branch.not_before = moment.now.saturating_add(pause);
+            return Vec::new();
+        }
         branch.attempts += 1;
         let is_action = may_fail.is_some_and(|op| branch.op == op);
         match reply {
@@ -396,6 +403,7 @@ impl Transaction {
                 let alert = self.came_to_nothing(Some(place), why, failing, moment);
                 return [Action::Save].into_iter().chain(alert).collect();
             }
+            Reply::Unsent => {}
         }
         vec![Action::Save]
     }
@@ -418,6 +426,7 @@ impl Transaction {
                 retries.first
             }
             Reply::Ongoing => retries.first,
+            Reply::Unsent => retries.after_none(self.global.query_interval),
             Reply::Error(why) => {
                 self.global.retry_count += 1;
                 let failing = Failing {
@@ -460,6 +469,7 @@ impl Transaction {
         let first = self.global.options.retry_interval.or(rules.retry_interval);
         Retries {
             first: first.min(last),
+            usual: rules.retry_interval.min(last),
             last,
         }
     }
@@ -497,6 +507,8 @@ struct Failing {
 #[derive(Clone, Copy)]
 struct Retries {
     first: Micros,
+    /// Unless the transaction says otherwise.
+    usual: Micros,
     last: Micros,
 }
 
@@ -504,6 +516,10 @@ impl Retries {
     /// The interval after this one.
     fn after(self, interval: Micros) -> Micros {
         interval.saturating_mul(2).clamp(self.first, self.last)
+    }
+    /// The same after a call that was not made. There are many of these: none comes back soon.
+    fn after_none(self, interval: Micros) -> Micros {
+        self.after(interval).max(self.usual)
     }
 }
 

@@ -80,6 +80,7 @@ fn reply(word: &str, why: String) -> Reply {
         "success" => Reply::Success(why),
         "failure" => Reply::Failure(why),
         "ongoing" => Reply::Ongoing,
+        "unsent" => Reply::Unsent,
         "error" => Reply::Error(why),
         other => panic!("{other} is no reply"),
     }

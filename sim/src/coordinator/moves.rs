@@ -23,6 +23,8 @@ pub enum Taken {
     Unreached,
     /// It does not answer in time, and does it later.
     Late,
+    /// It has too many others to take, and is not called.
+    Unsent,
 }
 
 /// What an operator does.
@@ -86,6 +88,7 @@ impl Move {
             Move::Take(_, Taken::Ongoing) => ("calls that are ongoing", 3),
             Move::Take(_, Taken::Garbage) => ("calls answered with garbage", 3),
             Move::Take(_, Taken::Unreached) => ("calls that do not arrive", 3),
+            Move::Take(_, Taken::Unsent) => ("calls without a turn", 3),
             Move::Take(_, Taken::Late) => ("calls that take too long", 3),
             Move::Arrive(_) => ("calls that arrive late", 8),
             Move::Advance => ("time passes", 20),
@@ -164,6 +167,7 @@ impl Run<'_> {
                 Taken::Garbage,
                 Taken::Unreached,
                 Taken::Late,
+                Taken::Unsent,
             ];
             faults.extend(others.map(|taken| Move::Take(place, taken)));
         }

@@ -367,6 +367,7 @@ impl<'a> Run<'a> {
             Taken::Failure if call.callee == Callee::Client => Reply::Error("no".into()),
             Taken::Failure => Reply::Failure("no".into()),
             Taken::Ongoing => Reply::Ongoing,
+            Taken::Unsent => Reply::Unsent,
             Taken::Garbage | Taken::Unreached | Taken::Late => Reply::Error("garbage".into()),
         });
     }
