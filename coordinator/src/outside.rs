@@ -162,7 +162,7 @@ impl Coordinator {
 async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: Call) -> Called {
     let clock = &coordinator.env;
     let span = coordinator.begin_span(&global, &mut call);
-    let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
+    let (started, begun) = (coordinator.now(), clock.monotonic_nanos());
     let reply = match coordinator.caller.call(&global, &call).await {
         Reply::Error(why) => Reply::Error(shortened(&why)),
         Reply::Unsent => return (Reply::Unsent, None),

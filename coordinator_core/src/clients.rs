@@ -125,8 +125,9 @@ pub async fn change<O: Outside>(
         if about.waits && known.global.status == wanted {
             return Ok(Told::Done(Box::new(known)));
         }
-        let mut changed = known.clone();
-        let has_changed = changed.obey(&wish, outside.moment().now);
+        let (mut changed, now) = (known.clone(), outside.moment().now);
+        changed.rebase(now);
+        let has_changed = changed.obey(&wish, now);
         if !has_changed.map_err(Refused::Failure)? {
             // Whoever asks again does so because it takes too long.
             outside.hasten(about.gid).await?;

@@ -136,6 +136,7 @@ async fn drive_under<O: Outside>(
         transaction,
         attempts: Vec::new(),
     };
+    task.transaction.rebase(outside.moment().now);
     Ok(match task.run(lease.signal()).await? {
         true => Driven::Here(Box::new(task.transaction)),
         false => Driven::Lost,
@@ -334,6 +335,7 @@ impl<'a, O: Outside> Task<'a, O> {
     fn replace(&mut self, read: Transaction, add: fn(&mut Transaction, Transaction)) {
         let known = std::mem::replace(&mut self.transaction, read.clone());
         self.saved = read;
+        self.transaction.rebase(self.outside.moment().now);
         add(&mut self.transaction, known);
     }
 

@@ -33,6 +33,7 @@ pub async fn change<O: Outside>(
     }
     let now = outside.moment().now;
     let mut after = before.clone();
+    after.rebase(now);
     if let Err(why) = after.operate(operation, why, now) {
         return Ok(Err(why));
     }

@@ -152,7 +152,13 @@ impl Tables {
     }
 
     /// As [`crate::Outside::save`], for this coordinator.
-    pub fn save(&mut self, me: u64, by: By, before: &Transaction, after: &Transaction) -> Saved {
+    pub fn save(
+        &mut self,
+        me: u64,
+        by: By,
+        (before, after): (&Transaction, &Transaction),
+        now: Micros,
+    ) -> Saved {
         let Some(row) = self.rows.get_mut(&after.global.gid) else {
             return Saved::TooLate;
         };
@@ -167,6 +173,8 @@ impl Tables {
         known.retry_count = new.retry_count;
         known.query_interval = new.query_interval;
         known.next_run = new.next_run;
+        known.created = new.created;
+        known.updated = now;
         known.finished = new.finished;
         known.rolled_back = new.rolled_back;
         known.dead_since = new.dead_since;
@@ -182,13 +190,18 @@ impl Tables {
     }
 
     /// As [`crate::Outside::operate`].
-    pub fn operate(&mut self, me: u64, before: &Transaction, after: &Transaction) -> Saved {
+    pub fn operate(
+        &mut self,
+        me: u64,
+        (before, after): (&Transaction, &Transaction),
+        now: Micros,
+    ) -> Saved {
         // What has ended is nobody's.
         let by = match before.global.status.is_final() {
             true => By::Other,
             false => By::Driver,
         };
-        let saved = self.save(me, by, before, after);
+        let saved = self.save(me, by, (before, after), now);
         let pause = |of: &Transaction| (of.global.paused_since, of.global.paused_us);
         if saved == Saved::Yes
             && pause(before) != pause(after)
@@ -213,6 +226,7 @@ impl Tables {
         };
         if !row.global.status.is_final() {
             row.global.next_run = now;
+            row.global.updated = now;
         }
         for branch in row.branches.values_mut() {
             branch.not_before = branch.not_before.min(now);
@@ -240,11 +254,11 @@ impl Tables {
         Registered::Yes
     }
 
-    /// Unfinished transactions: name, owner, when there is something to do.
-    pub fn unfinished(&self) -> impl Iterator<Item = (&str, u64, Micros)> {
+    /// Unfinished transactions, and who drives them.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&Global, u64)> {
         let open = |row: &&Row| !row.global.status.is_final();
         let rows = self.rows.values().filter(open);
-        rows.map(|row| (row.global.gid.as_str(), row.owner, row.global.next_run))
+        rows.map(|row| (&row.global, row.owner))
     }
 
     /// Where it is.

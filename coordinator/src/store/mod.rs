@@ -36,7 +36,7 @@ pub use history::{History, Operated};
 pub use leases::Member;
 pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
-pub use rows::{LAST_TIME, Registered};
+pub use rows::{LAST_TIME, Registered, Wanted};
 pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
 pub use webhooks::{Pending, Untold};
 
@@ -144,6 +144,10 @@ impl Store {
     pub async fn beat(&self) -> Result<(), SqlError> {
         self.workers.write(|_| Ok(())).await
     }
+    /// The time by the clock of the server that has the tables.
+    pub async fn time(&self) -> Result<Option<Micros>, SqlError> {
+        self.workers.read(leases::time).await
+    }
     /// All coordinators that were not declared dead.
     pub async fn alive(&self) -> Result<Vec<Seen>, SqlError> {
         self.workers.read(leases::alive).await
@@ -240,10 +244,15 @@ impl Store {
             .read(move |connection| history::history(connection, &gid, limit))
             .await
     }
-    /// Ends that are to be told now.
-    pub async fn due_webhooks(&self, now: Micros, limit: u64) -> Result<Vec<Pending>, SqlError> {
+    /// See [`webhooks::due`].
+    pub async fn due_webhooks(
+        &self,
+        now: Micros,
+        longest: Micros,
+        limit: u64,
+    ) -> Result<Vec<Pending>, SqlError> {
         self.workers
-            .read(move |connection| webhooks::due(connection, now, limit))
+            .read(move |connection| webhooks::due(connection, now, longest, limit))
             .await
     }
     /// An end was told.
@@ -376,15 +385,16 @@ impl Store {
             .write(move |connection| lists::delete_topic(connection, &topic))
             .await
     }
-    /// Unfinished transactions whose time has come, after this one in order.
+    /// Unfinished transactions that are wanted, after this one in order.
     pub async fn due(
         &self,
+        which: Wanted,
         now: Micros,
         after: (Micros, String),
         limit: u64,
     ) -> Result<Vec<Due>, SqlError> {
         self.workers
-            .read(move |connection| rows::due(connection, now, &after, limit))
+            .read(move |connection| rows::due(connection, which, now, &after, limit))
             .await
     }
 }

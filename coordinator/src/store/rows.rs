@@ -3,7 +3,10 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Note, Pattern, Status, Timing},
+        model::{
+            Branch, BranchStatus, CLOCKS_APART, CopyOnWrite, Global, Micros, Note, Pattern, Status,
+            Timing,
+        },
         plan,
     },
     connection::Connection,
@@ -22,6 +25,15 @@ pub(super) const NO_TIME: u64 = NEVER - 1;
 pub const LAST_TIME: Micros = NO_TIME - 1;
 /// A unique key's value is there already.
 const DUPLICATE: u16 = 1062;
+
+/// Which unfinished transactions are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those whose time has come.
+    Due,
+    /// Those that a clock has written that was ahead; see [`Transaction::rebase`].
+    Ahead,
+}
 
 /// What registering a branch came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,14 +339,14 @@ fn save_global(
     now: Micros,
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, create_time = ?, \
+         update_time = ?, finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, \
+         failing_time = ?, is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, create_time = ?, \
+         update_time = ?, finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, \
+         failing_time = ?, is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
     let global = &transaction.global;
     let owner = connection.owner();
@@ -346,6 +358,8 @@ fn save_global(
         Value::UInt(global.retry_count),
         Value::UInt(global.query_interval),
         Value::UInt(next_run(global)),
+        // Only a clock that was ahead changes it.
+        moment(global.created),
         moment(now),
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
@@ -549,9 +563,11 @@ pub(crate) fn register(
     Ok(Registered::Yes)
 }
 
-/// Unfinished transactions whose time has come, after this one in order.
+/// Unfinished transactions after this one in order: those whose time has come, or those whose time
+/// is still to come and that were written by a clock that was ahead.
 pub(crate) fn due(
     connection: &mut dyn Connection,
+    which: Wanted,
     now: Micros,
     after: &(Micros, String),
     limit: u64,
@@ -559,14 +575,21 @@ pub(crate) fn due(
     const DUE: &str = "SELECT next_run_us, gid, owner FROM global_transactions \
          WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
          ORDER BY next_run_us, gid LIMIT ?";
+    const AHEAD: &str = "SELECT next_run_us, gid, owner FROM global_transactions \
+         WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
+         AND (update_time > ? OR create_time > ?) ORDER BY next_run_us, gid LIMIT ?";
     let (from, gid) = after;
-    let values = [
-        Value::UInt(*from),
-        Value::UInt(now),
-        Value::UInt(*from),
-        text(gid),
-        Value::UInt(limit),
-    ];
+    let (statement, from, until) = match which {
+        Wanted::Due => (DUE, *from, now),
+        Wanted::Ahead => (AHEAD, now.max(*from), LAST_TIME),
+    };
+    let from = Value::UInt(from);
+    let mut values = vec![from.clone(), Value::UInt(until), from, text(gid)];
+    if which == Wanted::Ahead {
+        let later = moment(now.saturating_add(CLOCKS_APART));
+        values.extend([later.clone(), later]);
+    }
+    values.push(Value::UInt(limit));
     let one = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Due {
@@ -575,7 +598,7 @@ pub(crate) fn due(
             owner: row.number(),
         }
     };
-    let answer = connection.run(DUE, &values)?;
+    let answer = connection.run(statement, &values)?;
     Ok(answer.rows.into_iter().map(one).collect())
 }
 

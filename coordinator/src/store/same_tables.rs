@@ -99,6 +99,9 @@ fn changed(before: &Transaction, noise: &mut Noise, now: Micros) -> Transaction 
     after.global.retry_count += noise.below(2);
     after.global.next_run = now + noise.below(100);
     after.global.is_exact |= noise.one_in(4);
+    if noise.one_in(8) {
+        after.global.created = now;
+    }
     if noise.one_in(4) {
         after.global.rollback_reason = "because".into();
         after.global.finished = Some(now);
@@ -174,14 +177,14 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
                 let by = [By::Driver, By::Leaver, By::Other][noise.below(3) as usize];
                 let after = changed(&before, noise, now);
                 let real = rows::save(connection, by, &before, &after, &[], now)?;
-                assert_eq!(memory.save(me, by, &before, &after), real, "{by:?}");
+                assert_eq!(memory.save(me, by, (&before, &after), now), real, "{by:?}");
                 seen.push(after);
             }
             (6, Some(before)) => {
                 let mut after = before.clone();
                 after.global.paused_since = [None, Some(now)][noise.below(2) as usize];
                 let real = history::operate(connection, &before, &after, &operated(), now)?;
-                assert_eq!(memory.operate(me, &before, &after), real);
+                assert_eq!(memory.operate(me, (&before, &after), now), real);
             }
             (7, _) if is_shared => {
                 let real = leases::claim(connection, GID)?;

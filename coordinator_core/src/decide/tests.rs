@@ -233,3 +233,33 @@ fn stories() {
     }
     assert!(count >= 4, "{count} stories");
 }
+
+/// Whoever has it from its rows has set its clock back by a day.
+#[test]
+fn a_clock_that_is_set_back_makes_nobody_wait() {
+    let moment = |now| Moment {
+        now,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let mut saga = begin(r#"saga 1 submitted {"timeout_to_fail":60}"#);
+    saga.decide([Event::Look], moment(START));
+    let away = Event::Reply(1, Reply::Error("away".into()));
+    saga.decide([away], moment(START + 20 * SECOND));
+    saga.global.updated = START + 20 * SECOND;
+    let mut saga = let_go(&mut saga);
+    let back = START + 25 * SECOND - 86_400 * SECOND;
+    saga.rebase(back);
+    let retry = back + SECOND * 15 / 2;
+    let waits = [Action::Wait(retry)];
+    assert_eq!(saga.decide([Event::Look], moment(back)), waits);
+    assert_eq!(
+        saga.decide([Event::Look], moment(retry)),
+        [Action::Call(1), Action::Wait(back + 40 * SECOND)],
+        "of its sixty seconds twenty had gone by"
+    );
+    // What was written by a clock that is right is left alone.
+    let as_it_is = saga.clone();
+    saga.rebase(back + SECOND);
+    assert_eq!(saga, as_it_is);
+}

@@ -167,7 +167,7 @@ impl Outside for Process {
         let mut world = self.world();
         world.random = world.random.wrapping_mul(6_364_136_223_846_793_005) + 1;
         Moment {
-            now: world.now,
+            now: world.clock(self.who),
             random: world.random >> 20,
             rules: world.rules,
         }
@@ -281,7 +281,7 @@ impl Outside for Process {
         }
         Box::pin(async move {
             let reply = wait::<Reply>(&slot).await;
-            let now = self.world().now;
+            let now = self.world().clock(self.who);
             (reply, Some(attempt(now)))
         })
     }

@@ -125,11 +125,16 @@ pub struct Machine {
     pub is_paused: bool,
     /// No beat came through for some time.
     pub is_cut_off: bool,
+    /// So far its clock is behind the first one.
+    pub behind: Micros,
 }
 
 /// See the module.
 pub struct World {
+    /// The time by a clock that nobody sets.
     pub now: Micros,
+    /// So far the clock is behind it by which coordinators that start go from then on.
+    pub behind: Micros,
     pub rules: Rules,
     pub tables: Tables,
     pub services: Services,
@@ -154,6 +159,10 @@ impl World {
         let machine = &self.machines[who.index];
         machine.is_up && machine.life == who.life
     }
+    /// What time it is for a coordinator.
+    pub fn clock(&self, who: Who) -> Micros {
+        self.now - self.machines[who.index].behind
+    }
     pub fn is_halted(&self, who: Who) -> bool {
         !self.lives(who) || self.machines[who.index].is_cut_off
     }
@@ -176,7 +185,8 @@ impl World {
     }
 
     /// Uses the tables, as the server that has them does.
-    pub fn use_tables(&mut self, me: u64, what: &Use) -> Result<Used, Outage> {
+    pub fn use_tables(&mut self, asked: &Asked) -> Result<Used, Outage> {
+        let (me, what, now) = (asked.me, &asked.what, self.clock(asked.who));
         // Whoever was declared dead writes nothing: its beat is part of each of its writes.
         if !what.is_read() && self.tables.is_dead(me) {
             return Err(Outage);
@@ -190,7 +200,7 @@ impl World {
             Use::Claim(gid) => Used::Claimed(tables.claim(me, gid)),
             Use::Save(by, before, after) => {
                 let was = tables.status(&after.global.gid);
-                let saved = tables.save(me, *by, before, after);
+                let saved = tables.save(me, *by, (before, after), now);
                 let is = tables.status(&after.global.gid);
                 if was != is && was.is_some_and(|was| was.is_final()) {
                     self.fail(|| format!("{was:?} became {is:?}"));
@@ -203,9 +213,9 @@ impl World {
                 }
                 Used::Told
             }
-            Use::Operate(before, after) => Used::Saved(tables.operate(me, before, after)),
+            Use::Operate(before, after) => Used::Saved(tables.operate(me, (before, after), now)),
             Use::Hasten(gid) => {
-                tables.hasten(gid, self.now);
+                tables.hasten(gid, now);
                 Used::Told
             }
             Use::Register(gid, pattern, branches) => {
