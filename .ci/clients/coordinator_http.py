@@ -135,10 +135,10 @@ def check_tcc(dtm, branch):
     dtm.post("prepare", stuck)
     dtm.post("registerXaBranch", {**stuck, "branch_id": "01", "url": branch + "/500/later"})
     dtm.post("submit", {**stuck, "wait_result": True}, 425, "ONGOING")
-    dtm.post("submit", stuck)
-    # That retries at once; what comes while that call is being written down is too early.
-    time.sleep(0.3)
     Branch.seen.clear()
+    dtm.post("submit", stuck)
+    time.sleep(0.3)
+    assert not Branch.seen, "whoever asks again does not do away with the pause between calls"
     dtm.post("resetNextCronTime", {"gid": "stuck"})
     until = time.monotonic() + 5
     while not Branch.seen:

@@ -64,8 +64,8 @@ impl Outside for Coordinator {
         let store = &self.store;
         store.save(by, before, transaction, attempts, now).await
     }
-    async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
-        self.store.hasten(gid, self.now()).await
+    async fn hasten(&self, gid: &str, pause: Micros) -> Result<(), SqlError> {
+        self.store.hasten(gid, pause, self.now()).await
     }
     async fn operate(
         &self,

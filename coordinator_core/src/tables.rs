@@ -19,6 +19,8 @@ struct Row {
     calls: BTreeMap<usize, Branch>,
     /// Rows of branches, by position.
     branches: BTreeMap<usize, Branch>,
+    /// When each of them was written last.
+    updated: BTreeMap<usize, Micros>,
 }
 
 /// All tables.
@@ -42,7 +44,7 @@ pub enum Registered {
 }
 
 impl Row {
-    fn save_branches(&mut self, before: &Transaction, after: &Transaction) {
+    fn save_branches(&mut self, before: &Transaction, after: &Transaction, now: Micros) {
         let is_planned = self.global.is_planned();
         let is_told = |branch: &Branch| is_planned && branch.only_success().is_some();
         let is_fresh = |branch: &Branch| is_planned && branch.is_untouched();
@@ -51,23 +53,28 @@ impl Row {
             let told = pairs().filter(|(_, (now, _))| is_told(now));
             self.calls = told.map(|(at, (now, _))| (at, (**now).clone())).collect();
         }
-        for (position, (now, then)) in pairs().filter(|(_, (now, then))| now != then) {
-            if is_told(now) && is_fresh(then) {
+        for (position, (new, old)) in pairs().filter(|(_, (new, old))| new != old) {
+            if is_told(new) && is_fresh(old) {
                 continue;
             }
-            if is_fresh(then) {
-                let row = self.branches.entry(position);
-                row.or_insert_with(|| (**now).clone());
+            let mut insert = |branch: &Branch| {
+                self.branches.entry(position).or_insert_with(|| {
+                    self.updated.insert(position, now);
+                    branch.clone()
+                });
+            };
+            if is_fresh(old) {
+                insert(new);
                 continue;
             }
-            if is_told(then) {
-                let row = self.branches.entry(position);
-                row.or_insert_with(|| (**then).clone());
+            if is_told(old) {
+                insert(old);
             }
             if let Some(branch) = self.branches.get_mut(&position)
-                && branch.attempts == then.attempts
+                && branch.attempts == old.attempts
             {
-                *branch = (**now).clone();
+                *branch = (**new).clone();
+                self.updated.insert(position, now);
             }
         }
     }
@@ -100,6 +107,7 @@ impl Tables {
             global,
             owner: if is_driven { me } else { 0 },
             calls: BTreeMap::new(),
+            updated: BTreeMap::new(),
             planned: if is_planned {
                 branches.clone()
             } else {
@@ -185,7 +193,7 @@ impl Tables {
             let stays = by == By::Driver && !new.status.is_final();
             row.owner = if stays { me } else { 0 };
         }
-        row.save_branches(before, after);
+        row.save_branches(before, after, now);
         Saved::Yes
     }
 
@@ -219,8 +227,8 @@ impl Tables {
         row.is_some_and(|row| row.global.paused_since.is_some())
     }
 
-    /// Lets all that an unfinished transaction waits for be done now.
-    pub fn hasten(&mut self, gid: &str, now: Micros) {
+    /// As [`crate::Outside::hasten`].
+    pub fn hasten(&mut self, gid: &str, pause: Micros, now: Micros) {
         let Some(row) = self.rows.get_mut(gid) else {
             return;
         };
@@ -228,8 +236,12 @@ impl Tables {
             row.global.next_run = now;
             row.global.updated = now;
         }
-        for branch in row.branches.values_mut() {
-            branch.not_before = branch.not_before.min(now);
+        for (position, branch) in &mut row.branches {
+            let written = row.updated.get(position).copied();
+            let earliest = written.unwrap_or(row.global.created).saturating_add(pause);
+            if branch.not_before > now {
+                branch.not_before = branch.not_before.min(earliest).max(now);
+            }
         }
     }
 

@@ -218,11 +218,11 @@ impl Store {
             })
             .await
     }
-    /// Lets all that an unfinished transaction waits for be done now.
-    pub async fn hasten(&self, gid: &str, now: Micros) -> Result<(), SqlError> {
+    /// See [`rows::hasten`].
+    pub async fn hasten(&self, gid: &str, pause: Micros, now: Micros) -> Result<(), SqlError> {
         let gid = gid.to_owned();
         self.workers
-            .write(move |connection| rows::hasten(connection, &gid, now))
+            .write(move |connection| rows::hasten(connection, &gid, pause, now))
             .await
     }
     /// Writes what an operator changed, if the status is still that of `before`.
@@ -296,11 +296,12 @@ impl Store {
         gid: &str,
         pattern: Pattern,
         branches: Vec<Branch>,
+        now: Micros,
     ) -> Result<Registered, SqlError> {
         let gid = gid.to_owned();
         let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
         self.workers
-            .write(move |connection| rows::register(connection, &gid, pattern, &branches))
+            .write(move |connection| rows::register(connection, &gid, pattern, &branches, now))
             .await
     }
     /// Transactions, the newest first.

@@ -148,7 +148,12 @@ pub(crate) fn insert(
     }
     if !global.is_planned() {
         let branches = (0..).zip(&transaction.branches);
-        insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
+        insert_branches(
+            connection,
+            ("INSERT INTO", global.created),
+            &global.gid,
+            branches,
+        )?;
     }
     insert_notes(connection, &global.gid, &transaction.notes)?;
     Ok(true)
@@ -157,14 +162,14 @@ pub(crate) fn insert(
 /// Adds branches at these positions.
 fn insert_branches<'a>(
     connection: &mut dyn Connection,
-    verb: &str,
+    (verb, now): (&str, Micros),
     gid: &str,
     branches: impl Iterator<Item = (u64, &'a CopyOnWrite<Branch>)>,
 ) -> Result<(), SqlError> {
     const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
          update_time, end_time, called_time, duration_us, failing_time) VALUES ";
-    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?, ?)";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let rows = branches.map(|(position, branch)| {
         let [called, duration] = only_call(branch);
         [
@@ -181,6 +186,8 @@ fn insert_branches<'a>(
             Value::UInt(branch.not_before),
             Value::UInt(branch.interval),
             text(&branch.answer),
+            moment(now),
+            moment(now),
             moment_or_null(branch.ended),
             called,
             duration,
@@ -261,7 +268,7 @@ pub(crate) fn save(
     let known = known.map(|(position, (_, then))| (position, then));
     insert_branches(
         connection,
-        "INSERT IGNORE INTO",
+        ("INSERT IGNORE INTO", now),
         &global.gid,
         fresh.chain(known),
     )?;
@@ -381,20 +388,24 @@ fn save_global(
     Ok(connection.run(statement, &values)?.affected > 0)
 }
 
-/// Lets all that an unfinished transaction waits for be done now. Only times are written: whoever
-/// drives it may know of more than was read.
+/// Lets all that an unfinished transaction waits for be done now, but no branch be called before
+/// `pause` has gone by since its last call. Only times are written: whoever drives it may know of
+/// more than was read.
 pub(crate) fn hasten(
     connection: &mut dyn Connection,
     gid: &str,
+    pause: Micros,
     now: Micros,
 ) -> Result<(), SqlError> {
     const GLOBAL: &str = "UPDATE global_transactions SET next_run_us = ?, update_time = ? \
          WHERE gid = ? AND status NOT IN ('succeed', 'failed')";
-    const BRANCHES: &str = "UPDATE branches SET not_before_us = ? \
+    // A branch that waits was last written when its call came to nothing.
+    const BRANCHES: &str = "UPDATE branches SET not_before_us = GREATEST(?, LEAST(not_before_us, \
+         TIMESTAMPDIFF(MICROSECOND, '1970-01-01', update_time) + ?)) \
          WHERE gid = ? AND not_before_us > ?";
     let at = Value::UInt(now);
     connection.run(GLOBAL, &[at.clone(), moment(now), text(gid)])?;
-    connection.run(BRANCHES, &[at.clone(), text(gid), at])?;
+    connection.run(BRANCHES, &[at.clone(), Value::UInt(pause), text(gid), at])?;
     Ok(())
 }
 
@@ -530,6 +541,7 @@ pub(crate) fn register(
     gid: &str,
     pattern: Pattern,
     branches: &[CopyOnWrite<Branch>],
+    now: Micros,
 ) -> Result<Registered, SqlError> {
     // Whatever it is counted for, nobody else counts meanwhile.
     const LOCK: &str = "SELECT trans_type, branch_count FROM global_transactions \
@@ -554,7 +566,12 @@ pub(crate) fn register(
         }
     };
     // So few that one statement inserts them.
-    let inserted = insert_branches(connection, "INSERT INTO", gid, (first..).zip(branches));
+    let inserted = insert_branches(
+        connection,
+        ("INSERT INTO", now),
+        gid,
+        (first..).zip(branches),
+    );
     if !is_new(inserted)? {
         return Ok(Registered::Duplicate);
     }
@@ -664,5 +681,33 @@ mod tests {
         assert_eq!(saved.expect("saved"), Saved::Yes);
         let read = load(&mut connection, "g").expect("read").expect("a saga");
         assert_eq!(read.branches, third.branches);
+    }
+
+    /// However often somebody asks, a branch is called no sooner than a pause after its last call.
+    #[test]
+    fn who_hastens_again_and_again_gains_nothing() {
+        let mut connection = schema::tests::connection();
+        schema::create(&mut connection, false).expect("tables");
+        let new = saga();
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let mut failing = new.clone();
+        failing.branches[1].attempts = 4;
+        failing.branches[1].not_before = 90 * SECOND;
+        let failed = save(
+            &mut connection,
+            By::Driver,
+            &new,
+            &failing,
+            &[],
+            10 * SECOND,
+        );
+        assert_eq!(failed.expect("saved"), Saved::Yes);
+        for (pause, now, wanted) in [(10, 12, 20), (10, 13, 20), (10, 25, 20), (0, 14, 14)] {
+            let done = hasten(&mut connection, "g", pause * SECOND, now * SECOND);
+            done.expect("written");
+            let read = load(&mut connection, "g").expect("read").expect("a saga");
+            assert_eq!(read.branches[1].not_before, wanted * SECOND, "at {now}");
+            assert_eq!(read.global.next_run, now * SECOND);
+        }
     }
 }

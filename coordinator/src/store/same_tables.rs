@@ -74,7 +74,7 @@ fn change_branch(branch: &mut Branch, noise: &mut Noise, now: Micros) {
             branch.attempts += 1;
             branch.errors += 1;
             branch.last_error = "e".into();
-            branch.not_before = now + noise.below(1000);
+            branch.not_before = now + noise.below(4_000_000);
             branch.interval = 7;
             branch.failing_since = Some(now);
         }
@@ -196,15 +196,16 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
                 }
             }
             (8, _) => {
-                rows::hasten(connection, GID, now)?;
-                memory.hasten(GID, now);
+                let pause = noise.below(20) * 100_000;
+                rows::hasten(connection, GID, pause, now)?;
+                memory.hasten(GID, pause, now);
             }
             (9, _) => {
                 let pattern = [Pattern::Tcc, Pattern::Workflow][noise.below(2) as usize];
                 let id = plan::branch_id(noise.below(3) as usize);
                 let branch = Branch::new(&id, "confirm", "u", b"x".to_vec());
                 let copies = [CopyOnWrite::new(branch.clone())];
-                let real = rows::register(connection, GID, pattern, &copies)?;
+                let real = rows::register(connection, GID, pattern, &copies, now)?;
                 let real = match real {
                     rows::Registered::Yes => tables::Registered::Yes,
                     rows::Registered::Duplicate => tables::Registered::Duplicate,

@@ -490,6 +490,12 @@ impl Transaction {
         is_alarming.then_some(Action::Alert(whose, why))
     }
 
+    /// Between a call that came to nothing and the first retry.
+    #[must_use]
+    pub fn first_retry(&self, rules: Rules) -> Micros {
+        self.retries(rules).first
+    }
+
     fn retries(&self, rules: Rules) -> Retries {
         let last = rules.retry_interval_max;
         let first = self.global.options.retry_interval.or(rules.retry_interval);

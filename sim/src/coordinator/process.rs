@@ -233,8 +233,8 @@ impl Outside for Process {
             _ => impossible(),
         }
     }
-    async fn hasten(&self, gid: &str) -> Result<(), Outage> {
-        let what = Use::Hasten(gid.to_owned());
+    async fn hasten(&self, gid: &str, pause: Micros) -> Result<(), Outage> {
+        let what = Use::Hasten(gid.to_owned(), pause);
         self.use_tables(what).await.map(drop)
     }
     async fn operate(

@@ -612,7 +612,7 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Claim(_) => "claims",
         Use::Save(..) => "saves",
         Use::Tell(..) => "tells",
-        Use::Hasten(_) => "hastens",
+        Use::Hasten(..) => "hastens",
         Use::Operate(..) => "writes what an operator does",
         Use::Register(..) => "registers",
     }

@@ -52,7 +52,7 @@ pub enum Use {
     Claim(String),
     Save(By, Box<Transaction>, Box<Transaction>),
     Tell(u64, News),
-    Hasten(String),
+    Hasten(String, Micros),
     Operate(Box<Transaction>, Box<Transaction>),
     Register(String, Pattern, Vec<Branch>),
 }
@@ -214,8 +214,8 @@ impl World {
                 Used::Told
             }
             Use::Operate(before, after) => Used::Saved(tables.operate(me, (before, after), now)),
-            Use::Hasten(gid) => {
-                tables.hasten(gid, now);
+            Use::Hasten(gid, pause) => {
+                tables.hasten(gid, *pause, now);
                 Used::Told
             }
             Use::Register(gid, pattern, branches) => {
