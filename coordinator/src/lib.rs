@@ -106,6 +106,8 @@ pub struct Options {
     pub alert_webhook: Option<String>,
     /// Where spans are sent; see `spans`.
     pub collector: Option<Collector>,
+    /// How long an operator's change waits for calls under way.
+    pub patience: Duration,
     /// How often to look for what is due.
     pub tick: Duration,
     /// Where the tables are; `None`: in this server.
@@ -124,6 +126,7 @@ impl Default for Options {
             finished_expire: Some(86_400 * model::SECOND),
             alert_webhook: None,
             collector: None,
+            patience: Duration::from_secs(5),
             tick: ticker::TICK,
             place: None,
             beat: peers::BEAT,

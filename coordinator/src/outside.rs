@@ -2,7 +2,7 @@
 
 use super::{
     Coordinator,
-    call::{Call, shortened},
+    call::{Call, TIME_MAX, shortened},
     decide::{Moment, Question, Transaction},
     extras,
     lease::Leases,
@@ -76,6 +76,9 @@ impl Outside for Coordinator {
         let now = self.now();
         self.store.operate(before, after, record, now).await
     }
+    async fn pause(&self, gid: &str, since: Micros, record: Operated) -> Result<Saved, SqlError> {
+        self.store.pause(gid, since, record).await
+    }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await
     }
@@ -117,7 +120,8 @@ impl Coordinator {
     /// How long a call for this transaction may take, unless its step says so.
     fn request_timeout(&self, global: &Global) -> Micros {
         let own = global.options.request_timeout;
-        own.or(self.options.request_timeout)
+        // Older versions allowed more.
+        own.or(self.options.request_timeout).min(TIME_MAX)
     }
 
     fn branch_call(&self, transaction: &Transaction, index: usize) -> Call {
@@ -133,7 +137,7 @@ impl Coordinator {
             branch_id: branch.branch_id.clone(),
             op: branch.op.clone(),
             headers,
-            timeout: Duration::from_micros(extras.request_timeout.or(timeout)),
+            timeout: Duration::from_micros(extras.request_timeout.or(timeout).min(TIME_MAX)),
         }
     }
 

@@ -221,6 +221,20 @@ impl Tables {
         saved
     }
 
+    /// As [`crate::Outside::pause`].
+    pub fn pause(&mut self, gid: &str, since: Micros) -> Saved {
+        let Some(row) = self.rows.get_mut(gid) else {
+            return Saved::TooLate;
+        };
+        if row.global.status.is_final() || row.global.paused_since.is_some() {
+            return Saved::TooLate;
+        }
+        row.global.paused_since = Some(since);
+        row.global.next_run = Micros::MAX;
+        row.global.updated = since;
+        Saved::Yes
+    }
+
     /// Whether an operator pauses it.
     pub fn is_paused(&self, gid: &str) -> bool {
         let row = self.rows.get(gid);

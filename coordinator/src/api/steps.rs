@@ -7,7 +7,10 @@ pub(super) use super::super::plan::text;
 use super::{
     super::decide::Branches,
     super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
-    super::{call::is_http, extras, plan},
+    super::{
+        call::{check_time, is_http},
+        extras, plan,
+    },
     Coordinator, Refusal, Result, Transaction,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -177,6 +180,7 @@ impl Submission {
         if submission.steps.len() > BRANCHES_MAX {
             return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
         }
+        check_time(submission.options.request_timeout).map_err(Refusal::Bad)?;
         extras::check_headers(&submission.options.branch_headers).map_err(Refusal::Bad)?;
         for step in &submission.steps {
             extras::check_step(step).map_err(Refusal::Bad)?;

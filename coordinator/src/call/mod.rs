@@ -24,7 +24,7 @@ pub use turns::impatiently;
 
 use super::{
     grpc,
-    model::{Global, Reply},
+    model::{Global, Micros, Reply, SECOND, Seconds},
 };
 use balance::Balancer;
 use cohort_mysql::client::tls::authorities;
@@ -47,6 +47,8 @@ use turns::Turns;
 
 /// No address of a branch or a client is longer.
 const URL_BYTES_MAX: usize = 8_192;
+/// No call takes longer: until it has ended nothing else can be done about its transaction.
+pub const TIME_MAX: Micros = 3_600 * SECOND;
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// No more of it is kept as an error's text.
@@ -126,6 +128,17 @@ pub(super) fn host_of(url: &str) -> &str {
     let place = place.split(['/', '?', '#']).next().unwrap_or_default();
     // Without a password.
     place.rsplit('@').next().unwrap_or_default()
+}
+
+/// Refuses what no call may take.
+pub fn check_time(time: Seconds) -> Result<(), String> {
+    match time.0 > TIME_MAX {
+        true => Err(format!(
+            "request_timeout: {} seconds are allowed",
+            Seconds(TIME_MAX)
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The port of a URI that names none.

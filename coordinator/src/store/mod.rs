@@ -237,6 +237,13 @@ impl Store {
             .write(move |connection| history::operate(connection, &before, &after, &operated, now))
             .await
     }
+    /// See [`history::pause`].
+    pub async fn pause(&self, gid: &str, since: Micros, by: Operated) -> Result<Saved, SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .write(move |connection| history::pause(connection, &gid, since, &by))
+            .await
+    }
     /// What happened to a transaction, with so many calls at most.
     pub async fn history(&self, gid: &str, limit: u64) -> Result<History, SqlError> {
         let gid = gid.to_owned();

@@ -180,6 +180,10 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
                 assert_eq!(memory.save(me, by, (&before, &after), now), real, "{by:?}");
                 seen.push(after);
             }
+            (6, _) if noise.one_in(3) => {
+                let real = history::pause(connection, GID, now, &operated())?;
+                assert_eq!(memory.pause(GID, now), real);
+            }
             (6, Some(before)) => {
                 let mut after = before.clone();
                 after.global.paused_since = [None, Some(now)][noise.below(2) as usize];

@@ -83,6 +83,11 @@ fn what_no_call_could_carry_is_refused() {
     assert_eq!(submit(json!({ "branch_headers": long })), 400);
     let step = json!({ "action": "http://127.0.0.1:1/x", "branch_headers": headers });
     assert_eq!(submit(json!({ "steps": [step] })), 400);
+    // Nor what nobody could wait for.
+    let step = json!({ "action": "http://127.0.0.1:1/x", "request_timeout": 3_601 });
+    assert_eq!(submit(json!({ "steps": [step] })), 400);
+    assert_eq!(submit(json!({ "request_timeout": 3_601 })), 400);
+    assert_eq!(submit(json!({ "request_timeout": 3_600 })), 200);
 }
 
 /// The second step is undone, and that fails: nobody waits for the third, which was never called.

@@ -249,6 +249,12 @@ impl Outside for Process {
             _ => impossible(),
         }
     }
+    async fn pause(&self, gid: &str, since: Micros, (): ()) -> Result<Saved, Outage> {
+        match self.use_tables(Use::Pause(gid.to_owned(), since)).await? {
+            Used::Saved(saved) => Ok(saved),
+            _ => impossible(),
+        }
+    }
     async fn tell(&self, owner: u64, news: News) -> Result<(), Outage> {
         self.use_tables(Use::Tell(owner, news)).await.map(drop)
     }

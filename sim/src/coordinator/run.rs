@@ -20,13 +20,18 @@ use cohort_coordinator_core::{
     outside::Callee,
     tables::Tables,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// Steps until all must have ended in the calm.
 pub const CALM_STEPS: usize = 3_000;
 
 /// In which nothing waits for so long.
 const CALM: Micros = 3_600 * SECOND;
+/// So long an operator waits for calls under way.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// So far clocks are set back.
 pub(super) const DAY: Micros = 86_400 * SECOND;
 
@@ -88,6 +93,7 @@ impl<'a> Run<'a> {
             asked: Vec::new(),
             calls: Vec::new(),
             timers: Vec::new(),
+            is_paused_beside: false,
             random: 1,
             wrong: None,
             story: is_told.then(String::new),
@@ -503,7 +509,8 @@ impl<'a> Run<'a> {
                 Operated::Resume => Operation::Resume,
                 Operated::Retry => Operation::Retry,
             };
-            let done = operators::change(&shared, GID, None, (&operation, "why"), |_, _, _| ());
+            let what = (&operation, "why");
+            let done = operators::change(&shared, GID, None, what, PATIENCE, |_, _, _| ());
             let done = done.await;
             shared
                 .world()
@@ -613,6 +620,7 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Save(..) => "saves",
         Use::Tell(..) => "tells",
         Use::Hasten(..) => "hastens",
+        Use::Pause(..) => "writes a pause",
         Use::Operate(..) => "writes what an operator does",
         Use::Register(..) => "registers",
     }

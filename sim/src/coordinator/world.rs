@@ -54,6 +54,7 @@ pub enum Use {
     Tell(u64, News),
     Hasten(String, Micros),
     Operate(Box<Transaction>, Box<Transaction>),
+    Pause(String, Micros),
     Register(String, Pattern, Vec<Branch>),
 }
 
@@ -142,6 +143,8 @@ pub struct World {
     pub asked: Vec<Asked>,
     pub calls: Vec<Call>,
     pub timers: Vec<Timer>,
+    /// A pause was written beside a coordinator elsewhere, which has not heard of it yet.
+    pub is_paused_beside: bool,
     pub random: u64,
     pub last_id: u64,
     /// What does not hold.
@@ -191,6 +194,7 @@ impl World {
         if !what.is_read() && self.tables.is_dead(me) {
             return Err(Outage);
         }
+        let is_shared = self.is_shared();
         let tables = &mut self.tables;
         Ok(match what {
             Use::Load(gid) => Used::Loaded(tables.load(gid)),
@@ -214,6 +218,11 @@ impl World {
                 Used::Told
             }
             Use::Operate(before, after) => Used::Saved(tables.operate(me, (before, after), now)),
+            Use::Pause(gid, since) => {
+                let saved = tables.pause(gid, *since);
+                self.is_paused_beside |= saved == Saved::Yes && is_shared;
+                Used::Saved(saved)
+            }
             Use::Hasten(gid, pause) => {
                 tables.hasten(gid, *pause, now);
                 Used::Told
@@ -252,7 +261,7 @@ impl World {
             self.fail(|| format!("{branch} {op} of {gid} is called twice at once"));
         } else if self.tables.is_dead(me) {
             self.fail(|| format!("{me} was declared dead, and calls {branch} {op} of {gid}"));
-        } else if self.tables.is_paused(gid) {
+        } else if self.tables.is_paused(gid) && !self.is_paused_beside {
             self.fail(|| format!("{branch} {op} of {gid} is called, and it is paused"));
         }
     }
