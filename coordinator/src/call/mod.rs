@@ -6,6 +6,7 @@
 //! | `balance` | calls over gRPC by turns to all addresses of a name |
 //! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
 //! | `pool` | connections over HTTP/1.1 |
+//! | `meter` | how much is read of them at once |
 //! | `turns` | how many calls are made at once |
 //!
 //! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. Of a
@@ -16,6 +17,7 @@ mod balance;
 mod guard;
 mod http;
 mod json_rpc;
+mod meter;
 mod pool;
 mod turns;
 
