@@ -115,7 +115,8 @@ pub async fn change<O: Outside>(
     about: About<'_>,
     wish: Wish,
 ) -> Result<Told, Refused<O::Error>> {
-    let wanted = match wish {
+    let wanted = match &wish {
+        Wish::Submit(Some(outcome)) if !outcome.is_success => Status::Failed,
         Wish::Submit(_) => Status::Succeed,
         Wish::Abort(_) | Wish::Stop => Status::Failed,
     };
