@@ -82,10 +82,12 @@ def check_globals(dtm, branch):
              {"action": branch + "/409/no;way", "compensate": ""}]
     # Nulls, unknown fields and names that come twice are what some SDKs send.
     saga = json.dumps({
-        "gid": gid + ";\n", "trans_type": "saga", "steps": steps, "payloads": ['{"a":1}', ""],
+        "gid": gid, "trans_type": "saga", "steps": steps, "payloads": ['{"a":1}', ""],
         "wait_result": True, "custom_data": None, "protocol": None, "query_prepared": None,
         "branch_headers": {"x-token": "t"}, "passthrough_headers": [], "retry_limit": None,
     })[:-1] + ', "unknown": {}, "unknown": 1}'
+    for other in (gid + ";", gid + "\n"):
+        dtm.post("submit", {"gid": other, "trans_type": "saga"}, 400)
     dtm.post("submit", saga, 409, f"url:{branch}/409/no;way return failed: no;way FAILURE")
     method, path, body, headers = Branch.seen[0]
     assert (method, body) == ("POST", '{"a":1}') and headers["x-token"] == "t"

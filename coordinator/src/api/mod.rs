@@ -9,7 +9,7 @@ mod topics;
 
 pub(super) use super::decide::Transaction;
 pub(super) use global::{abort, prepare, prepare_workflow, submit};
-pub(super) use steps::{Registration, Submission, clean, workflow_data};
+pub(super) use steps::{Registration, Submission, workflow_data};
 pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 
 use super::{
