@@ -160,7 +160,7 @@ def check_values(cohort, port, url):
 
 
 def check_branches(port):
-    """Registering one more takes no longer when there are many."""
+    """Each of many branches is there once, in the order in which they were registered."""
     tcc = {"gid": "many", "trans_type": "tcc"}
     assert ask(port, "POST", "/api/dtmsvr/prepare", {**tcc, "timeout_to_fail": 600})[0] == 200
     for number in range(300):

@@ -23,7 +23,6 @@ const GID_BYTES_MAX: usize = 128;
 const PROTOCOL_BYTES_MAX: usize = 16;
 const BRANCH_ID_BYTES_MAX: usize = 128;
 const OP_BYTES_MAX: usize = 64;
-const URL_BYTES_MAX: usize = 2_048;
 
 /// A global transaction as a client describes it.
 #[derive(Clone, Debug)]
@@ -167,7 +166,6 @@ impl Submission {
             submission.options.end_webhook = text(&submission.extra, "end_webhook");
         }
         let end_webhook = &submission.options.end_webhook;
-        short("end_webhook", end_webhook, URL_BYTES_MAX)?;
         if !end_webhook.is_empty() && !is_http(end_webhook) {
             let what = "end_webhook: http://… or https://… is expected";
             return Err(Refusal::Bad(what.into()));

@@ -31,7 +31,7 @@ use super::{
 use balance::Balancer;
 use cohort_mysql::client::tls::authorities;
 use guard::Resolver;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{
     HeaderMap, Request, Response, StatusCode, Uri,
     body::{Bytes, Incoming},
@@ -413,18 +413,28 @@ fn tls(authority: Option<&Path>) -> Result<ClientConfig, String> {
     Ok(builder.with_no_client_auth())
 }
 
-/// Reads an answer to its end.
+/// Reads an answer to its end, or as far as it says something.
 async fn read(response: Response<Incoming>) -> Result<Answer, String> {
     let (head, body) = response.into_parts();
-    let body = Limited::new(body, ANSWER_BYTES_MAX)
-        .collect()
-        .await
-        .map_err(|error| format!("reading the answer: {error}"))?;
-    let trailers = body.trailers().cloned().unwrap_or_default();
+    let says_all = matches!(head.status, StatusCode::CONFLICT | StatusCode::TOO_EARLY);
+    let mut body = Limited::new(body, ANSWER_BYTES_MAX);
+    let (mut bytes, mut trailers) = (Vec::new(), HeaderMap::new());
+    while let Some(frame) = body.frame().await {
+        let frame = match frame {
+            Ok(frame) => frame,
+            // It is too long, and its status is enough.
+            Err(error) if says_all && error.is::<LengthLimitError>() => break,
+            Err(error) => return Err(format!("reading the answer: {error}")),
+        };
+        match frame.into_data() {
+            Ok(data) => bytes.extend_from_slice(&data),
+            Err(frame) => trailers = frame.into_trailers().unwrap_or(trailers),
+        }
+    }
     Ok(Answer {
         status: head.status,
         headers: head.headers,
-        body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        body: String::from_utf8_lossy(&bytes).into_owned(),
         trailers,
     })
 }

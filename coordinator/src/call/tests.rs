@@ -91,6 +91,19 @@ fn interim_answers_are_read_up_to_a_limit() {
     );
 }
 
+/// What a status decides needs no body that can be read.
+#[test]
+fn a_refusal_may_be_long() {
+    let reply = |status: u16| {
+        let long = "x".repeat(2 << 20);
+        let port = participant::serve(move |_| participant::Answer::Status(status, long.clone()));
+        call(&[1], "", &format!("http://bank.test:{port}/x"), 1).remove(0)
+    };
+    assert!(matches!(reply(409), Reply::Failure(why) if why.len() < 10_000));
+    assert_eq!(reply(425), Reply::Ongoing);
+    assert!(matches!(reply(200), Reply::Error(_)));
+}
+
 /// Listeners at these addresses of this machine, on the same port.
 fn listen(addresses: &[u8]) -> (u16, Vec<TcpListener>) {
     loop {

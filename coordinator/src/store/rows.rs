@@ -545,7 +545,7 @@ pub(crate) fn register(
 ) -> Result<Registered, SqlError> {
     // Whatever it is counted for, nobody else counts meanwhile.
     const LOCK: &str = "SELECT trans_type, branch_count FROM global_transactions \
-         WHERE gid = ? AND status = 'prepared' AND payloads = '' FOR UPDATE";
+         WHERE gid = ? AND status = 'prepared' FOR UPDATE";
     const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
     // A cluster knows conflicts of writes only, since locks end at the node: this is one.
     const COUNTED: &str = "UPDATE global_transactions SET branch_count = ? WHERE gid = ?";

@@ -72,6 +72,14 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     let count = steps.count;
     let is_step = |name: &String| name.parse().is_ok_and(|step: usize| step < count);
     let orders = custom.orders.unwrap_or_default();
+    // Two names of one step would be one of them.
+    let is_plain = |name: &String| {
+        name.parse()
+            .is_ok_and(|step: usize| step.to_string() == *name)
+    };
+    if let Some(name) = orders.keys().find(|name| is_step(name) && !is_plain(name)) {
+        return Err(format!("orders: {name} is no plain number"));
+    }
     if !orders.keys().all(is_step) || orders.values().flatten().any(|&step| step >= count) {
         return Err(format!("orders: steps are numbered from 0, below {count}"));
     }
