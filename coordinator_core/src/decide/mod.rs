@@ -48,7 +48,15 @@ use crate::model::{
     Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
 };
 use serde::de::DeserializeOwned;
-use std::collections::BTreeSet;
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
+
+/// However often somebody wants to be called again, it is not more often, unless the server's own
+/// interval is shorter.
+const RETRY_INTERVAL_MIN: Micros = SECOND / 10;
 
 /// What holds for transactions that do not say otherwise. Times are in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +103,8 @@ pub struct Transaction {
     pub knows_all: bool,
     /// Unusual things that happened, and are in no row yet.
     pub notes: Vec<Note>,
+    /// What its `custom_data` says.
+    custom: Custom,
 }
 
 /// What happened.
@@ -162,6 +172,7 @@ impl Transaction {
             asking: false,
             knows_all: true,
             notes: Vec::new(),
+            custom: Custom::default(),
         }
     }
 
@@ -499,6 +510,7 @@ impl Transaction {
     fn retries(&self, rules: Rules) -> Retries {
         let last = rules.retry_interval_max;
         let first = self.global.options.retry_interval.or(rules.retry_interval);
+        let first = first.max(RETRY_INTERVAL_MIN.min(rules.retry_interval));
         Retries {
             first: first.min(last),
             usual: rules.retry_interval.min(last),
@@ -562,8 +574,30 @@ fn jittered(interval: Micros, random: u64) -> Micros {
     interval - interval / 4 + random.checked_rem(half).unwrap_or(0)
 }
 
-/// A pattern's own settings: JSON, where nothing and null are the usual ones. It is read for each
-/// event, so it must not be long.
+/// What a pattern makes of `custom_data`, once it was asked for: there may be a megabyte of it, and
+/// thousands of events.
+#[derive(Clone, Debug, Default)]
+struct Custom(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+impl Custom {
+    /// `make` makes the same of it each time.
+    fn get<T: Any + Send + Sync>(&self, make: impl Fn() -> T) -> Arc<T> {
+        let made = self.0.get_or_init(|| Arc::new(make()));
+        let made = Arc::clone(made).downcast();
+        made.unwrap_or_else(|_| Arc::new(make()))
+    }
+}
+
+impl PartialEq for Custom {
+    /// It is nothing that the transaction's fields do not say.
+    fn eq(&self, _: &Custom) -> bool {
+        true
+    }
+}
+
+impl Eq for Custom {}
+
+/// A pattern's own settings: JSON, where nothing and null are the usual ones.
 fn custom<T: Default + DeserializeOwned>(global: &Global) -> Result<T, String> {
     const BYTES_MAX: usize = 1 << 20;
     let text = global.custom_data.as_str();

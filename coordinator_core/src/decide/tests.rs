@@ -263,3 +263,22 @@ fn a_clock_that_is_set_back_makes_nobody_wait() {
     saga.rebase(back + SECOND);
     assert_eq!(saga, as_it_is);
 }
+
+/// There may be a megabyte of orders, and thousands of replies.
+#[test]
+fn what_a_transaction_says_is_read_once() {
+    let custom = r#"{"concurrent":true,"orders":{"1":[0]}}"#;
+    let mut saga = begin(&format!("saga 3 submitted {{}} {custom}"));
+    let moment = Moment {
+        now: START,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let calls = saga.decide([Event::Look], moment);
+    assert_eq!(calls, [Action::Call(1), Action::Call(5)]);
+    let read: Arc<Option<std::collections::BTreeMap<usize, Vec<usize>>>> =
+        saga.custom.get(|| panic!("it was read"));
+    let done = Event::Reply(1, Reply::Success(String::new()));
+    assert_eq!(saga.decide([done], moment), [Action::Call(3)]);
+    assert!(Arc::strong_count(&read) > 1, "it is the same");
+}
