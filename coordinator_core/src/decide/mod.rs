@@ -29,6 +29,8 @@
 
 mod by_client;
 mod by_hand;
+mod clock;
+mod custom;
 mod message;
 mod patterns;
 mod saga;
@@ -47,12 +49,8 @@ pub use waiting::Waiting;
 use crate::model::{
     Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
 };
-use serde::de::DeserializeOwned;
-use std::{
-    any::Any,
-    collections::BTreeSet,
-    sync::{Arc, OnceLock},
-};
+use custom::{Custom, custom};
+use std::collections::BTreeSet;
 
 /// However often somebody wants to be called again, it is not more often, unless the server's own
 /// interval is shorter.
@@ -225,32 +223,6 @@ impl Transaction {
             .retain(|action| *action != Action::Save || !std::mem::replace(&mut has_saved, true));
         self.proceed(moment, &mut actions);
         actions
-    }
-
-    /// What was written at a time that is still to come was written just now: the clock was set
-    /// back, or was ahead for a while. All times that are still to come are moved by the difference,
-    /// so nothing waits longer than it did by the other clock.
-    pub fn rebase(&mut self, now: Micros) {
-        let ahead = self.global.is_ahead_by(now);
-        if ahead == 0 {
-            return;
-        }
-        let moved = |time: Micros| match time > now && time < Micros::MAX {
-            true => time.saturating_sub(ahead),
-            false => time,
-        };
-        let global = &mut *self.global;
-        global.created = moved(global.created);
-        global.updated = moved(global.updated);
-        global.next_run = moved(global.next_run);
-        global.submitted = global.submitted.map(moved);
-        global.failing_since = global.failing_since.map(moved);
-        for branch in &mut self.branches {
-            if branch.not_before > now || branch.failing_since.is_some_and(|since| since > now) {
-                branch.not_before = moved(branch.not_before);
-                branch.failing_since = branch.failing_since.map(moved);
-            }
-        }
     }
 
     /// Takes over from `other`, the same transaction, what it knows of its branches and this does
@@ -572,43 +544,6 @@ impl Retries {
 fn jittered(interval: Micros, random: u64) -> Micros {
     let half = interval / 2;
     interval - interval / 4 + random.checked_rem(half).unwrap_or(0)
-}
-
-/// What a pattern makes of `custom_data`, once it was asked for: there may be a megabyte of it, and
-/// thousands of events.
-#[derive(Clone, Debug, Default)]
-struct Custom(OnceLock<Arc<dyn Any + Send + Sync>>);
-
-impl Custom {
-    /// `make` makes the same of it each time.
-    fn get<T: Any + Send + Sync>(&self, make: impl Fn() -> T) -> Arc<T> {
-        let made = self.0.get_or_init(|| Arc::new(make()));
-        let made = Arc::clone(made).downcast();
-        made.unwrap_or_else(|_| Arc::new(make()))
-    }
-}
-
-impl PartialEq for Custom {
-    /// It is nothing that the transaction's fields do not say.
-    fn eq(&self, _: &Custom) -> bool {
-        true
-    }
-}
-
-impl Eq for Custom {}
-
-/// A pattern's own settings: JSON, where nothing and null are the usual ones.
-fn custom<T: Default + DeserializeOwned>(global: &Global) -> Result<T, String> {
-    const BYTES_MAX: usize = 1 << 20;
-    let text = global.custom_data.as_str();
-    if text.is_empty() {
-        return Ok(T::default());
-    }
-    if text.len() > BYTES_MAX {
-        return Err(format!("{BYTES_MAX} bytes are allowed"));
-    }
-    let custom: Option<T> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(custom.unwrap_or_default())
 }
 
 /// What rollback_reason says after a timeout.

@@ -15,7 +15,7 @@
 
 use super::*;
 use crate::model::{Options, Pattern};
-use std::{fmt::Write, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path, sync::Arc};
 
 /// Times are seconds after this.
 const START: Micros = 1_000_000 * SECOND;
@@ -276,8 +276,7 @@ fn what_a_transaction_says_is_read_once() {
     };
     let calls = saga.decide([Event::Look], moment);
     assert_eq!(calls, [Action::Call(1), Action::Call(5)]);
-    let read: Arc<Option<std::collections::BTreeMap<usize, Vec<usize>>>> =
-        saga.custom.get(|| panic!("it was read"));
+    let read: Arc<Option<BTreeMap<usize, Vec<usize>>>> = saga.custom.get(|| panic!("it was read"));
     let done = Event::Reply(1, Reply::Success(String::new()));
     assert_eq!(saga.decide([done], moment), [Action::Call(3)]);
     assert!(Arc::strong_count(&read) > 1, "it is the same");
