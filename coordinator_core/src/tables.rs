@@ -231,7 +231,6 @@ impl Tables {
         }
         row.global.paused_since = Some(since);
         row.global.next_run = Micros::MAX;
-        row.global.updated = since;
         Saved::Yes
     }
 
@@ -247,8 +246,7 @@ impl Tables {
             return;
         };
         if !row.global.status.is_final() {
-            row.global.next_run = now;
-            row.global.updated = now;
+            row.global.next_run = row.global.next_run.min(now);
         }
         for (position, branch) in &mut row.branches {
             let written = row.updated.get(position).copied();

@@ -66,10 +66,9 @@ pub(super) fn pause(
     operated: &Operated,
 ) -> Result<Saved, SqlError> {
     const PAUSE: &str = "UPDATE global_transactions \
-         SET pause_time = ?, next_run_us = ?, update_time = ? WHERE gid = ? \
+         SET pause_time = ?, next_run_us = ? WHERE gid = ? \
          AND pause_time IS NULL AND status NOT IN ('succeed', 'failed')";
-    let at = moment(since);
-    let values = [at.clone(), Value::UInt(NO_TIME), at, text(gid)];
+    let values = [moment(since), Value::UInt(NO_TIME), text(gid)];
     if connection.run(PAUSE, &values)?.affected == 0 {
         return Ok(Saved::TooLate);
     }
