@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What is further off than this is a jump.
 const JUMP: Micros = 1_000_000;
-/// Nobody follows an answer that took longer: it says too little.
-const SOON_NANOS: u64 = 200_000_000;
 
 /// See the module.
 pub struct Clock {
@@ -50,14 +48,16 @@ impl Clock {
         self.believes.store(true, Ordering::Relaxed);
     }
 
-    /// Goes by what was told.
+    /// Goes by what was told, which was so at some time between question and answer: as long as it
+    /// may be right, nothing is changed.
     pub fn follow(&self, told: &Told) {
-        let between = told.asked.midpoint(told.answered);
-        let is_soon = told.answered.saturating_sub(told.asked) <= SOON_NANOS;
-        let is_near = self.at(between).abs_diff(told.time) <= JUMP;
-        if self.believes.swap(false, Ordering::Relaxed) || is_soon && is_near {
-            let ahead = told.time.saturating_sub(between / 1000);
-            self.ahead.store(ahead, Ordering::Relaxed);
+        let (asked, answered) = (self.at(told.asked), self.at(told.answered));
+        let right = told.time.clamp(asked, answered);
+        let believes = self.believes.swap(false, Ordering::Relaxed);
+        if right.abs_diff(told.time) <= JUMP || believes {
+            let ahead = self.ahead.load(Ordering::Relaxed);
+            let moved = (ahead + told.time).saturating_sub(right);
+            self.ahead.store(moved, Ordering::Relaxed);
         }
     }
 }
@@ -76,17 +76,18 @@ mod tests {
             time,
         };
         for (time, took, shown) in [
-            (90_500_000, 2_000_000, 90_499_000),
-            (90_600_000, 2_000_000, 90_599_000),
-            // It took too long, or is too far off.
-            (90_700_000, 2_000_000_000, 90_599_000),
-            (40_000_000, 2_000_000, 90_599_000),
+            (90_500_000, 0, 90_500_000),
+            (90_501_000, 2_000_000, 90_500_000),
+            (90_503_000, 2_000_000, 90_501_000),
+            (90_400_000, 2_000_000, 90_400_000),
+            // It is too far off.
+            (40_000_000, 2_000_000, 90_400_000),
         ] {
             clock.follow(&told(time, took));
             assert_eq!(clock.at(1_000_000_000), shown);
         }
         clock.doubt();
         clock.follow(&told(40_000_000, 2_000_000));
-        assert_eq!(clock.at(1_000_000_000), 39_999_000);
+        assert_eq!(clock.at(1_000_000_000), 40_000_000);
     }
 }
