@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What one client sends, or does not send, keeps nobody else out: silent connections, services that
-hang, and JSON of nothing but small values, with few files to open.
+hang, transactions that wait for them, and JSON of nothing but small values, with few files to open.
 """
 
+import concurrent.futures
 import http.client
 import http.server
 import json
+import signal
 import socket
 import threading
 import time
@@ -15,6 +17,8 @@ import pymysql
 from cohort import Cohort, free_port
 
 FILES = 700
+# More than the coordinator drives at once of what it takes up.
+WAITING = 6_200
 
 
 class Service(http.server.BaseHTTPRequestHandler):
@@ -40,6 +44,9 @@ class Service(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 1024
     daemon_threads = True
+
+    def handle_error(self, *_):
+        """Its client was killed, as it should be."""
 
 
 def service():
@@ -101,10 +108,46 @@ def check_hanging(cohort, port, url, other):
     check_alive(cohort, port, "beside", other)
     Service.let_go.set()
     until = time.monotonic() + 60
-    while ask(port, "GET", "/api/dtmsvr/query?gid=hanging")[1]["transaction"]["status"] != "succeed":
+    while status_of(port, "hanging") != "succeed":
         assert time.monotonic() < until, "it does not go on"
         time.sleep(0.1)
     assert Service.most < FILES / 8, Service.most
+
+
+def status_of(port, gid):
+    return ask(port, "GET", f"/api/dtmsvr/query?gid={gid}")[1]["transaction"]["status"]
+
+
+def check_waiting(cohort, port, url, other):
+    """However many wait for a host that hangs, what waits for others, or for a time, goes on."""
+    Service.let_go.clear()
+
+    def submit_some(first):
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        for number in range(first, WAITING, 8):
+            body = {"gid": f"waiting{number}", "trans_type": "saga", "request_timeout": 60,
+                    "steps": [{"action": url + "/hang", "compensate": ""}]}
+            client.request("POST", "/api/dtmsvr/submit", json.dumps(body))
+            answer = client.getresponse()
+            assert answer.status == 200, answer.read()
+            answer.read()
+        client.close()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        list(threads.map(submit_some, range(8)))
+    cohort.stop(signal.SIGKILL)
+    cohort.start()
+    wait_for(port)
+    time.sleep(1)
+    tcc = {"gid": "undecided", "trans_type": "tcc", "timeout_to_fail": 1}
+    assert ask(port, "POST", "/api/dtmsvr/prepare", tcc)[0] == 200
+    branch = {**tcc, "branch_id": "01", "confirm": other + "/ok", "cancel": other + "/ok"}
+    assert ask(port, "POST", "/api/dtmsvr/registerBranch", branch)[0] == 200
+    until = time.monotonic() + 30
+    while status_of(port, "undecided") != "failed":
+        assert time.monotonic() < until, "its time is over, and nobody looks"
+        time.sleep(0.1)
+    Service.let_go.set()
 
 
 def check_values(cohort, port, url):
@@ -117,7 +160,7 @@ def check_values(cohort, port, url):
 
 
 def check_branches(port):
-    """Registering one more takes no longer when there are many."""
+    """Each of many branches is there once, in the order in which they were registered."""
     tcc = {"gid": "many", "trans_type": "tcc"}
     assert ask(port, "POST", "/api/dtmsvr/prepare", {**tcc, "timeout_to_fail": 600})[0] == 200
     for number in range(300):
@@ -139,6 +182,7 @@ def main():
         check_hanging(cohort, port, url, other)
         check_values(cohort, port, url)
         check_branches(port)
+        check_waiting(cohort, port, url, other)
     print("coordinator_crowd: nobody is kept out")
 
 

@@ -82,10 +82,12 @@ def check_globals(dtm, branch):
              {"action": branch + "/409/no;way", "compensate": ""}]
     # Nulls, unknown fields and names that come twice are what some SDKs send.
     saga = json.dumps({
-        "gid": gid + ";\n", "trans_type": "saga", "steps": steps, "payloads": ['{"a":1}', ""],
+        "gid": gid, "trans_type": "saga", "steps": steps, "payloads": ['{"a":1}', ""],
         "wait_result": True, "custom_data": None, "protocol": None, "query_prepared": None,
         "branch_headers": {"x-token": "t"}, "passthrough_headers": [], "retry_limit": None,
     })[:-1] + ', "unknown": {}, "unknown": 1}'
+    for other in (gid + ";", gid + "\n"):
+        dtm.post("submit", {"gid": other, "trans_type": "saga"}, 400)
     dtm.post("submit", saga, 409, f"url:{branch}/409/no;way return failed: no;way FAILURE")
     method, path, body, headers = Branch.seen[0]
     assert (method, body) == ("POST", '{"a":1}') and headers["x-token"] == "t"
@@ -135,10 +137,10 @@ def check_tcc(dtm, branch):
     dtm.post("prepare", stuck)
     dtm.post("registerXaBranch", {**stuck, "branch_id": "01", "url": branch + "/500/later"})
     dtm.post("submit", {**stuck, "wait_result": True}, 425, "ONGOING")
-    dtm.post("submit", stuck)
-    # That retries at once; what comes while that call is being written down is too early.
-    time.sleep(0.3)
     Branch.seen.clear()
+    dtm.post("submit", stuck)
+    time.sleep(0.3)
+    assert not Branch.seen, "whoever asks again does not do away with the pause between calls"
     dtm.post("resetNextCronTime", {"gid": "stuck"})
     until = time.monotonic() + 5
     while not Branch.seen:

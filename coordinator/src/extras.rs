@@ -6,6 +6,7 @@
 //! `"results": {"01": …, "02": …}`. An answer that is no JSON is passed on as a string.
 
 use super::{
+    call::check_time,
     decide::Transaction,
     model::{Branch, BranchStatus, CopyOnWrite, Seconds},
 };
@@ -94,6 +95,7 @@ pub(super) fn check_step(step: &Map<String, Value>) -> Result<(), String> {
         return Ok(());
     }
     let extras = Extras::deserialize(step).map_err(|error| format!("steps: {error}"))?;
+    check_time(extras.request_timeout).map_err(|why| format!("steps: {why}"))?;
     check_headers(&extras.branch_headers)
 }
 

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `outside` | what the core, which decides and drives, needs: tables, calls, the clock |
 //! | `ticker` | takes up what is due |
+//! | `clock` | what time it is |
 //! | `peers` | meets other coordinators on the same tables |
 //! | `extras` | what steps may ask for beyond the protocol |
 //! | `metrics`, `census` | counters for Prometheus; how many transactions are unfinished |
@@ -31,6 +32,7 @@ mod api;
 mod body;
 mod call;
 mod census;
+mod clock;
 mod command_line;
 mod exposition;
 mod extras;
@@ -104,6 +106,8 @@ pub struct Options {
     pub alert_webhook: Option<String>,
     /// Where spans are sent; see `spans`.
     pub collector: Option<Collector>,
+    /// How long an operator's change waits for calls under way.
+    pub patience: Duration,
     /// How often to look for what is due.
     pub tick: Duration,
     /// Where the tables are; `None`: in this server.
@@ -122,6 +126,7 @@ impl Default for Options {
             finished_expire: Some(86_400 * model::SECOND),
             alert_webhook: None,
             collector: None,
+            patience: Duration::from_secs(5),
             tick: ticker::TICK,
             place: None,
             beat: peers::BEAT,
@@ -144,8 +149,7 @@ pub(crate) struct Coordinator {
     store: Store,
     caller: Caller,
     env: Env,
-    /// At the start: wall clock in microseconds, monotonic clock in nanoseconds.
-    begun: (Micros, u64),
+    clock: clock::Clock,
     options: Options,
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
@@ -164,11 +168,9 @@ pub(crate) struct Coordinator {
 }
 
 impl Coordinator {
-    /// The wall clock's time at the start, going on as the monotonic clock does: a wall clock that
-    /// is set while the server runs moves no deadline.
+    /// The time of everything that is written, and waited for.
     fn now(&self) -> Micros {
-        let (wall, monotonic) = self.begun;
-        wall + self.env.monotonic_nanos().saturating_sub(monotonic) / 1000
+        self.clock.at(self.env.monotonic_nanos())
     }
     fn random(&self) -> u64 {
         let mut bytes = [0; 8];
@@ -254,7 +256,7 @@ impl Running {
             spans,
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
-            begun: (env.wall_micros(), env.monotonic_nanos()),
+            clock: clock::Clock::new(env.wall_micros(), env.monotonic_nanos()),
             env,
             options,
             metrics: metrics::Metrics::default(),

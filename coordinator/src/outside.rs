@@ -2,7 +2,7 @@
 
 use super::{
     Coordinator,
-    call::{Call, shortened},
+    call::{Call, TIME_MAX, shortened},
     decide::{Moment, Question, Transaction},
     extras,
     lease::Leases,
@@ -64,8 +64,8 @@ impl Outside for Coordinator {
         let store = &self.store;
         store.save(by, before, transaction, attempts, now).await
     }
-    async fn hasten(&self, gid: &str) -> Result<(), SqlError> {
-        self.store.hasten(gid, self.now()).await
+    async fn hasten(&self, gid: &str, pause: Micros) -> Result<(), SqlError> {
+        self.store.hasten(gid, pause, self.now()).await
     }
     async fn operate(
         &self,
@@ -75,6 +75,9 @@ impl Outside for Coordinator {
     ) -> Result<Saved, SqlError> {
         let now = self.now();
         self.store.operate(before, after, record, now).await
+    }
+    async fn pause(&self, gid: &str, since: Micros, record: Operated) -> Result<Saved, SqlError> {
+        self.store.pause(gid, since, record).await
     }
     async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.store.tell(owner, news).await
@@ -117,7 +120,8 @@ impl Coordinator {
     /// How long a call for this transaction may take, unless its step says so.
     fn request_timeout(&self, global: &Global) -> Micros {
         let own = global.options.request_timeout;
-        own.or(self.options.request_timeout)
+        // Older versions allowed more.
+        own.or(self.options.request_timeout).min(TIME_MAX)
     }
 
     fn branch_call(&self, transaction: &Transaction, index: usize) -> Call {
@@ -133,7 +137,7 @@ impl Coordinator {
             branch_id: branch.branch_id.clone(),
             op: branch.op.clone(),
             headers,
-            timeout: Duration::from_micros(extras.request_timeout.or(timeout)),
+            timeout: Duration::from_micros(extras.request_timeout.or(timeout).min(TIME_MAX)),
         }
     }
 
@@ -162,9 +166,10 @@ impl Coordinator {
 async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: Call) -> Called {
     let clock = &coordinator.env;
     let span = coordinator.begin_span(&global, &mut call);
-    let (started, begun) = (clock.wall_micros(), clock.monotonic_nanos());
+    let (started, begun) = (coordinator.now(), clock.monotonic_nanos());
     let reply = match coordinator.caller.call(&global, &call).await {
         Reply::Error(why) => Reply::Error(shortened(&why)),
+        Reply::Unsent => return (Reply::Unsent, None),
         reply => reply,
     };
     let took = clock.monotonic_nanos().saturating_sub(begun) / 1000;
@@ -183,6 +188,8 @@ fn record(call: Call, started: Micros, duration_us: u64, reply: &Reply) -> Attem
         Reply::Failure(why) => ("failure", why.as_str()),
         Reply::Ongoing => ("ongoing", ""),
         Reply::Error(why) => ("error", why.as_str()),
+        // Nothing to be recorded.
+        Reply::Unsent => ("", ""),
     };
     Attempt {
         branch_id: call.branch_id,

@@ -4,7 +4,7 @@
 //! from them. A coordinator that does not get its own beat through for [`CUT_OFF`] intervals begins
 //! no more calls; that is sooner than the others declare it dead and drive what it drives.
 
-use super::{Coordinator, lease};
+use super::{Coordinator, clock::Told, lease};
 use cohort_coordinator_core::{outside::Due, peers::Peers};
 use cohort_process::{Notice, notice};
 use std::{
@@ -83,10 +83,12 @@ impl Coordinator {
         self.store.beat().await?;
         let me = self.store.me();
         if me != before {
-            // Declared dead: what is driven here may be others' by now.
+            // Declared dead: what is driven here may be others' by now, and it may have slept.
+            self.clock.doubt();
             self.leases.kick_all();
         }
         self.beaten.store(begun, Ordering::Relaxed);
+        self.ask_for_time().await?;
         let seen = self.store.alive().await?;
         let dead = self.peers().look(me, &seen);
         if !dead.is_empty() {
@@ -96,6 +98,21 @@ impl Coordinator {
                 "declares dead {numbers:?}, whose beats stand still"
             );
             self.store.bury(dead).await?;
+        }
+        Ok(())
+    }
+
+    /// Goes by the clock of the server that has the tables.
+    async fn ask_for_time(&self) -> Result<(), cohort_sql::SqlError> {
+        let asked = self.env.monotonic_nanos();
+        if let Some(time) = self.store.time().await? {
+            let answered = self.env.monotonic_nanos();
+            let told = Told {
+                asked,
+                answered,
+                time,
+            };
+            self.clock.follow(&told);
         }
         Ok(())
     }

@@ -1,10 +1,13 @@
 //! The ticker: takes up what is due, and removes what ended long ago.
 //!
-//! It walks through all that is due, a page at a time, so that transactions whose calls hang never
-//! hide those behind them, and bounds how many it has in flight. So a restart with a million
-//! unfinished transactions begins at once and needs little memory.
+//! It walks through all that is due, a page at a time, and bounds how many it has in flight. So a
+//! restart with a million unfinished transactions begins at once and needs little memory.
+//!
+//! Transactions whose calls hang never hide those behind them: more may be in flight than calls are
+//! made, and a call that gets no turn soon is put off. However many wait for a host, thousands of
+//! them pass in each second.
 
-use super::{Coordinator, drive, model::Micros};
+use super::{Coordinator, call::impatiently, drive, model::Micros, store::Wanted};
 use cohort_process::{Notice, notice};
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -14,16 +17,27 @@ use tokio::sync::Semaphore;
 
 /// How many names are read at once.
 const PAGE: u64 = 1_000;
-/// How many transactions that were taken up here are driven at once.
-const DRIVEN_MAX: usize = 4_000;
+/// At the first and every so many ticks it looks for what a clock has written that was ahead: this
+/// one, before it was set back, or that of a server that is lost.
+const AHEAD_TICKS: u64 = 600;
+/// How many transactions that were taken up here are driven at once: more than are called.
+const DRIVEN_MAX: usize = 6_000;
 
 impl Coordinator {
     /// Takes up what is due, until the coordinator stops.
     pub(super) async fn tick(self: Arc<Self>) {
         let permits = Arc::new(Semaphore::new(DRIVEN_MAX));
+        let mut ticks = 0_u64;
         while !self.is_stopping() {
-            if let Err(error) = self.walk(&permits).await {
-                notice!(Notice::StoreFailed, "looking for work: {}", error.message);
+            let mut walked = self.walk(&permits, Wanted::Due).await;
+            if walked.is_ok() && ticks.is_multiple_of(AHEAD_TICKS) {
+                walked = self.walk(&permits, Wanted::Ahead).await;
+            }
+            match walked {
+                Ok(()) => ticks += 1,
+                Err(error) => {
+                    notice!(Notice::StoreFailed, "looking for work: {}", error.message);
+                }
             }
             self.caller.tidy();
             let mut pause = self.options.tick;
@@ -34,11 +48,15 @@ impl Coordinator {
         }
     }
 
-    async fn walk(self: &Arc<Self>, permits: &Arc<Semaphore>) -> Result<(), cohort_sql::SqlError> {
+    async fn walk(
+        self: &Arc<Self>,
+        permits: &Arc<Semaphore>,
+        which: Wanted,
+    ) -> Result<(), cohort_sql::SqlError> {
         let now = self.now();
         let mut after = (0, String::new());
         loop {
-            let page = self.store.due(now, after.clone(), PAGE).await?;
+            let page = self.store.due(which, now, after.clone(), PAGE).await?;
             let is_last = (page.len() as u64) < PAGE;
             for due in page {
                 if !self.leases.has(&due.gid) && self.may_take(&due) {
@@ -50,7 +68,7 @@ impl Coordinator {
                     }
                     let (coordinator, gid) = (Arc::clone(self), due.gid.clone());
                     tokio::spawn(async move {
-                        drive::drive(&coordinator, &gid, None).await;
+                        impatiently(drive::drive(&coordinator, &gid, None)).await;
                         drop(permit);
                     });
                 }

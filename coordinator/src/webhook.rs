@@ -9,7 +9,7 @@
 use super::{
     Coordinator,
     call::shortened,
-    model::{Micros, SECOND},
+    model::{CLOCKS_APART, Micros, SECOND},
     store::Pending,
 };
 use cohort_process::{Notice, notice};
@@ -49,7 +49,12 @@ impl Coordinator {
 
     /// How many were due.
     async fn tell_due_ends(&self) -> Result<u64, cohort_sql::SqlError> {
-        let due = self.store.due_webhooks(self.now(), AT_ONCE).await?;
+        // A little more than a pause is: clocks are not quite the same.
+        let longest = PAUSE_MAX + CLOCKS_APART;
+        let due = self
+            .store
+            .due_webhooks(self.now(), longest, AT_ONCE)
+            .await?;
         let count = due.len() as u64;
         let told = stream::iter(due).map(|pending| self.tell_end(pending));
         let mut told = told.buffer_unordered(usize::try_from(AT_ONCE).unwrap_or(1));

@@ -115,7 +115,8 @@ pub async fn change<O: Outside>(
     about: About<'_>,
     wish: Wish,
 ) -> Result<Told, Refused<O::Error>> {
-    let wanted = match wish {
+    let wanted = match &wish {
+        Wish::Submit(Some(outcome)) if !outcome.is_success => Status::Failed,
         Wish::Submit(_) => Status::Succeed,
         Wish::Abort(_) | Wish::Stop => Status::Failed,
     };
@@ -125,11 +126,14 @@ pub async fn change<O: Outside>(
         if about.waits && known.global.status == wanted {
             return Ok(Told::Done(Box::new(known)));
         }
-        let mut changed = known.clone();
-        let has_changed = changed.obey(&wish, outside.moment().now);
+        let (mut changed, moment) = (known.clone(), outside.moment());
+        changed.rebase(moment.now);
+        let has_changed = changed.obey(&wish, moment.now);
         if !has_changed.map_err(Refused::Failure)? {
-            // Whoever asks again does so because it takes too long.
-            outside.hasten(about.gid).await?;
+            // Whoever asks again does so because it takes too long. But however often he asks,
+            // retries stay as far apart as the first two calls.
+            let pause = known.first_retry(moment.rules);
+            outside.hasten(about.gid, pause).await?;
             break;
         }
         let saved = outside.save(By::Other, known, changed, Vec::new());
@@ -157,7 +161,7 @@ pub async fn run_now<O: Outside>(
     about: About<'_>,
 ) -> Result<(), Refused<O::Error>> {
     load(outside, about).await?;
-    outside.hasten(about.gid).await?;
+    outside.hasten(about.gid, 0).await?;
     lease::kick(outside, about.gid);
     Ok(())
 }

@@ -136,6 +136,7 @@ async fn drive_under<O: Outside>(
         transaction,
         attempts: Vec::new(),
     };
+    task.transaction.rebase(outside.moment().now);
     Ok(match task.run(lease.signal()).await? {
         true => Driven::Here(Box::new(task.transaction)),
         false => Driven::Lost,
@@ -245,6 +246,13 @@ impl<'a, O: Outside> Task<'a, O> {
                     }
                 }
             }
+            if signal.is_stale() {
+                signal.received().await;
+                if !self.reload(calls, &mut events).await? {
+                    return Ok(false);
+                }
+                continue;
+            }
             let now = self.outside.moment().now;
             let wait = until.map(|until: Micros| until.saturating_sub(now));
             let lets_go = wait.is_none_or(|wait| wait > LINGER) || self.is_held(signal);
@@ -334,6 +342,7 @@ impl<'a, O: Outside> Task<'a, O> {
     fn replace(&mut self, read: Transaction, add: fn(&mut Transaction, Transaction)) {
         let known = std::mem::replace(&mut self.transaction, read.clone());
         self.saved = read;
+        self.transaction.rebase(self.outside.moment().now);
         add(&mut self.transaction, known);
     }
 
@@ -356,7 +365,7 @@ impl<'a, O: Outside> Task<'a, O> {
     }
 
     fn call(&mut self, index: usize, signal: &Signal, calls: &mut Calls<'a>) {
-        if self.is_held(signal) {
+        if self.is_held(signal) || signal.is_stale() {
             self.transaction.calling.remove(&index);
             return;
         }
@@ -369,7 +378,7 @@ impl<'a, O: Outside> Task<'a, O> {
 
     /// Asks the client: `query_prepared`.
     fn ask(&mut self, signal: &Signal, calls: &mut Calls<'a>) {
-        if self.is_held(signal) {
+        if self.is_held(signal) || signal.is_stale() {
             self.transaction.asking = false;
             return;
         }

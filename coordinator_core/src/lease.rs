@@ -11,6 +11,7 @@ use crate::{
 };
 use std::{
     collections::HashMap,
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -28,6 +29,8 @@ pub(crate) struct Signal {
     changed: Notify,
     /// A change that the holder has not heard of.
     pending: AtomicBool,
+    /// One that allows no further call before it is heard of.
+    is_stale: AtomicBool,
     ended: Notify,
     /// So many wait for the lease.
     wanted: AtomicUsize,
@@ -42,8 +45,13 @@ impl Signal {
     pub async fn received(&self) {
         self.changed.notified().await;
         self.pending.store(false, Ordering::Relaxed);
+        self.is_stale.store(false, Ordering::Relaxed);
     }
-    /// Somebody waits for the lease.
+    /// Whether nothing may be begun before the transaction is read again.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Relaxed)
+    }
+    /// Somebody waits for the lease: its holder begins no calls, and lets go after those under way.
     fn want(&self) {
         self.wanted.fetch_add(1, Ordering::Relaxed);
         self.changed.notify_one();
@@ -57,11 +65,19 @@ impl Signal {
 /// The transactions that are driven in this process, with the way to tell who drives them
 /// something.
 #[derive(Default)]
-pub struct Leases(Mutex<HashMap<String, Arc<Signal>>>);
+pub struct Leases {
+    driven: Mutex<HashMap<String, Arc<Signal>>>,
+    /// How many here wait for which lease, whoever has it.
+    wanted: Mutex<HashMap<String, usize>>,
+}
 
 impl Leases {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Signal>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Whoever has this as well as the other lock takes that one first.
+    fn lock_wanted(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// How many there are.
     pub fn count(&self) -> usize {
@@ -124,7 +140,11 @@ pub fn lease<O: Outside>(outside: &Arc<O>, gid: &str) -> Option<Lease<O>> {
     if driven.contains_key(gid) {
         return None;
     }
-    let signal = Arc::new(Signal::default());
+    let wanted = outside.leases().lock_wanted().get(gid).copied();
+    let signal = Arc::new(Signal {
+        wanted: AtomicUsize::new(wanted.unwrap_or(0)),
+        ..Signal::default()
+    });
     driven.insert(gid.to_owned(), Arc::clone(&signal));
     Some(Lease {
         outside: Arc::clone(outside),
@@ -133,34 +153,93 @@ pub fn lease<O: Outside>(outside: &Arc<O>, gid: &str) -> Option<Lease<O>> {
     })
 }
 
+/// Somebody here waits for a lease: as long as this lives, nobody in this process begins a call for
+/// the transaction.
+pub(crate) struct Wish<O: Outside> {
+    outside: Arc<O>,
+    gid: String,
+}
+
+impl<O: Outside> Wish<O> {
+    fn new(outside: &Arc<O>, gid: &str) -> Wish<O> {
+        let driven = outside.leases().lock();
+        *outside
+            .leases()
+            .lock_wanted()
+            .entry(gid.to_owned())
+            .or_default() += 1;
+        if let Some(signal) = driven.get(gid) {
+            signal.want();
+        }
+        Wish {
+            outside: Arc::clone(outside),
+            gid: gid.to_owned(),
+        }
+    }
+}
+
+impl<O: Outside> Drop for Wish<O> {
+    fn drop(&mut self) {
+        let driven = self.outside.leases().lock();
+        let mut wanted = self.outside.leases().lock_wanted();
+        if let Some(count) = wanted.get_mut(&self.gid) {
+            *count -= 1;
+            if *count == 0 {
+                wanted.remove(&self.gid);
+            }
+        }
+        if let Some(signal) = driven.get(&self.gid) {
+            signal.wanted.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The lease as soon as its holder lets go, here or elsewhere, which it is asked to: after the
-/// calls under way.
+/// calls under way. If that takes longer than `patience`, the wish for it.
 ///
 /// # Errors
 ///
 /// The tables cannot be read or written.
-pub async fn lease_soon<O: Outside>(outside: &Arc<O>, gid: &str) -> Result<Lease<O>, O::Error> {
-    let lease = lease_soon_here(outside, gid).await;
-    if outside.is_shared() {
-        while let Claimed::Others(owner) = outside.claim(gid).await? {
-            let (gid, is_wanted) = (gid.to_owned(), true);
-            outside.tell(owner, News { gid, is_wanted }).await?;
-            outside.sleep(AGAIN).await;
+pub(crate) async fn lease_soon<O: Outside>(
+    outside: &Arc<O>,
+    gid: &str,
+    patience: Duration,
+) -> Result<Result<Lease<O>, Wish<O>>, O::Error> {
+    let wish = Wish::new(outside, gid);
+    let until = pin!(outside.sleep(patience));
+    let Some(lease) = lease_until(outside, gid, until).await else {
+        return Ok(Err(wish));
+    };
+    let mut waited = Duration::ZERO;
+    while outside.is_shared()
+        && let Claimed::Others(owner) = outside.claim(gid).await?
+    {
+        if waited >= patience {
+            return Ok(Err(wish));
         }
+        let (gid, is_wanted) = (gid.to_owned(), true);
+        outside.tell(owner, News { gid, is_wanted }).await?;
+        outside.sleep(AGAIN).await;
+        waited += AGAIN;
     }
-    Ok(lease)
+    Ok(Ok(lease))
 }
 
-async fn lease_soon_here<O: Outside>(outside: &Arc<O>, gid: &str) -> Lease<O> {
+/// The lease, as soon as nobody in this process has it, until then.
+async fn lease_until<O: Outside>(
+    outside: &Arc<O>,
+    gid: &str,
+    mut until: Pin<&mut impl Future<Output = ()>>,
+) -> Option<Lease<O>> {
     loop {
         if let Some(lease) = lease(outside, gid) {
-            return lease;
+            return Some(lease);
         }
-        let leases = outside.leases();
-        if let Some(signal) = leases.lock().get(gid) {
-            signal.want();
+        tokio::select! {
+            biased;
+            () = outside.leases().ended(gid) => {}
+            () = &mut until => return None,
         }
-        leases.ended(gid).await;
     }
 }
 
@@ -168,6 +247,15 @@ async fn lease_soon_here<O: Outside>(outside: &Arc<O>, gid: &str) -> Lease<O> {
 pub fn kick<O: Outside>(outside: &Arc<O>, gid: &str) {
     if !tell_driver(outside, gid) {
         drive::take_up(outside, gid);
+    }
+}
+
+/// The transaction's row has changed, and whoever drives it here must begin nothing before it is
+/// read again.
+pub(crate) fn stop(leases: &Leases, gid: &str) {
+    if let Some(signal) = leases.lock().get(gid) {
+        signal.is_stale.store(true, Ordering::Relaxed);
+        signal.send();
     }
 }
 

@@ -14,6 +14,9 @@ pub type Micros = u64;
 /// One second in microseconds.
 pub const SECOND: Micros = 1_000_000;
 
+/// So far apart clocks may be, and are as good as the same.
+pub const CLOCKS_APART: Micros = SECOND;
+
 /// A time that the protocol tells in seconds. Fractions are allowed, down to microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds(pub Micros);
@@ -273,6 +276,12 @@ impl Global {
             is_exact: false,
         }
     }
+    /// By how much whoever wrote it last was ahead of a clock that shows this; 0: not noticeably.
+    #[must_use]
+    pub fn is_ahead_by(&self, now: Micros) -> Micros {
+        let ahead = self.updated.max(self.created).saturating_sub(now);
+        if ahead > CLOCKS_APART { ahead } else { 0 }
+    }
     /// Whether its steps and payloads say all about its branches; see `plan`.
     #[must_use]
     pub fn is_planned(&self) -> bool {
@@ -410,6 +419,8 @@ pub enum Reply {
     Ongoing,
     /// Nobody knows: call again.
     Error(String),
+    /// It was not called: too many others of its host's are called, or wait for that.
+    Unsent,
 }
 
 #[cfg(test)]

@@ -65,9 +65,22 @@ pub trait Outside: Sized + Send + Sync + 'static {
         after: Transaction,
         record: Self::Record,
     ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
-    /// Lets all that an unfinished transaction waits for be done now. Only its times are written,
-    /// beside whoever drives it, who may know of more than its rows.
-    fn hasten(&self, gid: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Writes that an operator pauses a transaction from then on, beside whoever drives it. Too late:
+    /// it has ended, or is paused.
+    fn pause(
+        &self,
+        gid: &str,
+        since: Micros,
+        record: Self::Record,
+    ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
+    /// Lets all that an unfinished transaction waits for be done now, but no branch be called before
+    /// `pause` has gone by since its last call. Only its times are written, beside whoever drives it,
+    /// who may know of more than its rows.
+    fn hasten(
+        &self,
+        gid: &str,
+        pause: Micros,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
     /// Tells the coordinator that drives a transaction something.
     fn tell(&self, owner: u64, news: News) -> impl Future<Output = Result<(), Self::Error>> + Send;
 

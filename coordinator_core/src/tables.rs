@@ -19,6 +19,8 @@ struct Row {
     calls: BTreeMap<usize, Branch>,
     /// Rows of branches, by position.
     branches: BTreeMap<usize, Branch>,
+    /// When each of them was written last.
+    updated: BTreeMap<usize, Micros>,
 }
 
 /// All tables.
@@ -42,7 +44,7 @@ pub enum Registered {
 }
 
 impl Row {
-    fn save_branches(&mut self, before: &Transaction, after: &Transaction) {
+    fn save_branches(&mut self, before: &Transaction, after: &Transaction, now: Micros) {
         let is_planned = self.global.is_planned();
         let is_told = |branch: &Branch| is_planned && branch.only_success().is_some();
         let is_fresh = |branch: &Branch| is_planned && branch.is_untouched();
@@ -51,23 +53,28 @@ impl Row {
             let told = pairs().filter(|(_, (now, _))| is_told(now));
             self.calls = told.map(|(at, (now, _))| (at, (**now).clone())).collect();
         }
-        for (position, (now, then)) in pairs().filter(|(_, (now, then))| now != then) {
-            if is_told(now) && is_fresh(then) {
+        for (position, (new, old)) in pairs().filter(|(_, (new, old))| new != old) {
+            if is_told(new) && is_fresh(old) {
                 continue;
             }
-            if is_fresh(then) {
-                let row = self.branches.entry(position);
-                row.or_insert_with(|| (**now).clone());
+            let mut insert = |branch: &Branch| {
+                self.branches.entry(position).or_insert_with(|| {
+                    self.updated.insert(position, now);
+                    branch.clone()
+                });
+            };
+            if is_fresh(old) {
+                insert(new);
                 continue;
             }
-            if is_told(then) {
-                let row = self.branches.entry(position);
-                row.or_insert_with(|| (**then).clone());
+            if is_told(old) {
+                insert(old);
             }
             if let Some(branch) = self.branches.get_mut(&position)
-                && branch.attempts == then.attempts
+                && branch.attempts == old.attempts
             {
-                *branch = (**now).clone();
+                *branch = (**new).clone();
+                self.updated.insert(position, now);
             }
         }
     }
@@ -100,6 +107,7 @@ impl Tables {
             global,
             owner: if is_driven { me } else { 0 },
             calls: BTreeMap::new(),
+            updated: BTreeMap::new(),
             planned: if is_planned {
                 branches.clone()
             } else {
@@ -152,7 +160,13 @@ impl Tables {
     }
 
     /// As [`crate::Outside::save`], for this coordinator.
-    pub fn save(&mut self, me: u64, by: By, before: &Transaction, after: &Transaction) -> Saved {
+    pub fn save(
+        &mut self,
+        me: u64,
+        by: By,
+        (before, after): (&Transaction, &Transaction),
+        now: Micros,
+    ) -> Saved {
         let Some(row) = self.rows.get_mut(&after.global.gid) else {
             return Saved::TooLate;
         };
@@ -167,6 +181,8 @@ impl Tables {
         known.retry_count = new.retry_count;
         known.query_interval = new.query_interval;
         known.next_run = new.next_run;
+        known.created = new.created;
+        known.updated = now;
         known.finished = new.finished;
         known.rolled_back = new.rolled_back;
         known.dead_since = new.dead_since;
@@ -177,18 +193,23 @@ impl Tables {
             let stays = by == By::Driver && !new.status.is_final();
             row.owner = if stays { me } else { 0 };
         }
-        row.save_branches(before, after);
+        row.save_branches(before, after, now);
         Saved::Yes
     }
 
     /// As [`crate::Outside::operate`].
-    pub fn operate(&mut self, me: u64, before: &Transaction, after: &Transaction) -> Saved {
+    pub fn operate(
+        &mut self,
+        me: u64,
+        (before, after): (&Transaction, &Transaction),
+        now: Micros,
+    ) -> Saved {
         // What has ended is nobody's.
         let by = match before.global.status.is_final() {
             true => By::Other,
             false => By::Driver,
         };
-        let saved = self.save(me, by, before, after);
+        let saved = self.save(me, by, (before, after), now);
         let pause = |of: &Transaction| (of.global.paused_since, of.global.paused_us);
         if saved == Saved::Yes
             && pause(before) != pause(after)
@@ -200,22 +221,39 @@ impl Tables {
         saved
     }
 
+    /// As [`crate::Outside::pause`].
+    pub fn pause(&mut self, gid: &str, since: Micros) -> Saved {
+        let Some(row) = self.rows.get_mut(gid) else {
+            return Saved::TooLate;
+        };
+        if row.global.status.is_final() || row.global.paused_since.is_some() {
+            return Saved::TooLate;
+        }
+        row.global.paused_since = Some(since);
+        row.global.next_run = Micros::MAX;
+        Saved::Yes
+    }
+
     /// Whether an operator pauses it.
     pub fn is_paused(&self, gid: &str) -> bool {
         let row = self.rows.get(gid);
         row.is_some_and(|row| row.global.paused_since.is_some())
     }
 
-    /// Lets all that an unfinished transaction waits for be done now.
-    pub fn hasten(&mut self, gid: &str, now: Micros) {
+    /// As [`crate::Outside::hasten`].
+    pub fn hasten(&mut self, gid: &str, pause: Micros, now: Micros) {
         let Some(row) = self.rows.get_mut(gid) else {
             return;
         };
         if !row.global.status.is_final() {
-            row.global.next_run = now;
+            row.global.next_run = row.global.next_run.min(now);
         }
-        for branch in row.branches.values_mut() {
-            branch.not_before = branch.not_before.min(now);
+        for (position, branch) in &mut row.branches {
+            let written = row.updated.get(position).copied();
+            let earliest = written.unwrap_or(row.global.created).saturating_add(pause);
+            if branch.not_before > now {
+                branch.not_before = branch.not_before.min(earliest).max(now);
+            }
         }
     }
 
@@ -240,11 +278,11 @@ impl Tables {
         Registered::Yes
     }
 
-    /// Unfinished transactions: name, owner, when there is something to do.
-    pub fn unfinished(&self) -> impl Iterator<Item = (&str, u64, Micros)> {
+    /// Unfinished transactions, and who drives them.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&Global, u64)> {
         let open = |row: &&Row| !row.global.status.is_final();
         let rows = self.rows.values().filter(open);
-        rows.map(|row| (row.global.gid.as_str(), row.owner, row.global.next_run))
+        rows.map(|row| (&row.global, row.owner))
     }
 
     /// Where it is.

@@ -115,7 +115,7 @@ settings! {
     coordinator_retry_interval: u64;
     /// Seconds that retries are apart at most [default: 300]
     coordinator_retry_interval_max: u64;
-    /// Seconds a call of a branch may take [default: 3]
+    /// Seconds a call of a branch may take, 3600 at most [default: 3]
     coordinator_request_timeout: u64;
     /// Failed calls of a branch that make its transaction a dead letter; 0 for none [default: 0]
     coordinator_dead_letter_after: u64;

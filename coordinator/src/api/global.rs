@@ -9,7 +9,7 @@ use crate::{
     decide::{Branches, Event, Outcome, Wish},
     extras,
     model::{Micros, SECOND, Status},
-    store::LAST_TIME,
+    store::{LAST_TIME, Wanted},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use cohort_coordinator_core::Outside;
@@ -187,7 +187,10 @@ pub(super) async fn run_all_now(
 ) -> Result<Value> {
     let from = coordinator.now().saturating_add(timeout);
     let after = (from, String::new());
-    let mut later = coordinator.store.due(LAST_TIME, after, limit + 1).await?;
+    let mut later = coordinator
+        .store
+        .due(Wanted::Due, LAST_TIME, after, limit + 1)
+        .await?;
     let has_remaining = later.len() as u64 > limit;
     later.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let mut count = 0;

@@ -9,7 +9,7 @@ mod topics;
 
 pub(super) use super::decide::Transaction;
 pub(super) use global::{abort, prepare, prepare_workflow, submit};
-pub(super) use steps::{Registration, Submission, clean, workflow_data};
+pub(super) use steps::{Registration, Submission, workflow_data};
 pub(super) use topics::{delete_topic, subscribe, unsubscribe};
 
 use super::{
@@ -322,7 +322,11 @@ pub(super) async fn register(coordinator: &Arc<Coordinator>, registration: Regis
             .check(&branch.url)
             .map_err(Refusal::Bad)?;
     }
-    match coordinator.store.register(&gid, pattern, branches).await? {
+    match coordinator
+        .store
+        .register(&gid, pattern, branches, coordinator.now())
+        .await?
+    {
         Registered::Yes => Ok(()),
         Registered::Duplicate => Err(Refusal::Other("storage: UniqueKeyConflict".into())),
         Registered::OtherKind(known) => Err(Refusal::of_another_kind(&gid, known)),

@@ -7,7 +7,10 @@ pub(super) use super::super::plan::text;
 use super::{
     super::decide::Branches,
     super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
-    super::{call::is_http, extras, plan},
+    super::{
+        call::{check_time, is_http},
+        extras, plan,
+    },
     Coordinator, Refusal, Result, Transaction,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -20,7 +23,6 @@ const GID_BYTES_MAX: usize = 128;
 const PROTOCOL_BYTES_MAX: usize = 16;
 const BRANCH_ID_BYTES_MAX: usize = 128;
 const OP_BYTES_MAX: usize = 64;
-const URL_BYTES_MAX: usize = 2_048;
 
 /// A global transaction as a client describes it.
 #[derive(Clone, Debug)]
@@ -92,15 +94,23 @@ fn headers(fields: &Map<String, Value>) -> Result<BTreeMap<String, String>> {
     typed(fields, "branch_headers", "an object of texts", all)
 }
 
-/// A name without what would break a header or a path.
-pub(crate) fn clean(name: &str) -> String {
-    name.replace(['\r', '\n', ';'], "")
-}
-
 /// Refuses a name that no header can carry: calls over gRPC have it in one.
 fn plain(name: &str, text: &str) -> Result {
     match text.contains(|c: char| c.is_control()) {
         true => Err(Refusal::Bad(format!("{name}: no control characters"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses what is no name of a transaction. DTM takes semicolons out: then two names were one.
+fn check_gid(gid: &str) -> Result {
+    if gid.is_empty() {
+        return Err(Refusal::Bad("gid: one is expected".into()));
+    }
+    short("gid", gid, GID_BYTES_MAX)?;
+    plain("gid", gid)?;
+    match gid.contains(';') {
+        true => Err(Refusal::Bad("gid: no semicolons".into())),
         false => Ok(()),
     }
 }
@@ -134,7 +144,7 @@ impl Submission {
         let object = |value: &Value| value.as_object().cloned();
         let extra = typed(fields, "req_extra", "an object", object)?;
         let submission = Submission {
-            gid: clean(&text(fields, "gid")),
+            gid: text(fields, "gid"),
             trans_type: text(fields, "trans_type"),
             steps: list(fields, "steps", "a list of objects", object)?,
             payloads: list(fields, "payloads", "a list of texts", payload)?,
@@ -156,16 +166,11 @@ impl Submission {
             submission.options.end_webhook = text(&submission.extra, "end_webhook");
         }
         let end_webhook = &submission.options.end_webhook;
-        short("end_webhook", end_webhook, URL_BYTES_MAX)?;
         if !end_webhook.is_empty() && !is_http(end_webhook) {
             let what = "end_webhook: http://… or https://… is expected";
             return Err(Refusal::Bad(what.into()));
         }
-        if submission.gid.is_empty() {
-            return Err(Refusal::Bad("gid: one is expected".into()));
-        }
-        short("gid", &submission.gid, GID_BYTES_MAX)?;
-        plain("gid", &submission.gid)?;
+        check_gid(&submission.gid)?;
         if submission.trans_type == Pattern::Workflow.name() {
             // Which its client is called with.
             plain(
@@ -177,6 +182,7 @@ impl Submission {
         if submission.steps.len() > BRANCHES_MAX {
             return Err(Refusal::Bad(format!("more than {BRANCHES_MAX} steps")));
         }
+        check_time(submission.options.request_timeout).map_err(Refusal::Bad)?;
         extras::check_headers(&submission.options.branch_headers).map_err(Refusal::Bad)?;
         for step in &submission.steps {
             extras::check_step(step).map_err(Refusal::Bad)?;
@@ -299,6 +305,7 @@ impl Registration {
     /// The same with `data` from elsewhere, which may be no text.
     pub fn new(fields: &Map<String, Value>, data: Vec<u8>) -> Result<Registration> {
         let field = |name: &str| text(fields, name);
+        check_gid(&field("gid"))?;
         let id = field("branch_id");
         short("branch_id", &id, BRANCH_ID_BYTES_MAX)?;
         short("op", &field("op"), OP_BYTES_MAX)?;
@@ -327,7 +334,7 @@ impl Registration {
             Branches::Submitted { .. } => return Err(unknown()),
         };
         Ok(Registration {
-            gid: clean(&field("gid")),
+            gid: field("gid"),
             pattern,
             branches,
         })

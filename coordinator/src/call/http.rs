@@ -114,6 +114,7 @@ mod tests {
             Reply::Failure(_) => "failure",
             Reply::Ongoing => "ongoing",
             Reply::Error(_) => "error",
+            Reply::Unsent => "unsent",
         };
         for (status, body, wanted) in [
             (200, "", "success"),

@@ -6,6 +6,7 @@
 //! | `balance` | calls over gRPC by turns to all addresses of a name |
 //! | `http`, `json_rpc` | requests and answers; `grpc::client` has those over gRPC |
 //! | `pool` | connections over HTTP/1.1 |
+//! | `meter` | how much is read of them at once |
 //! | `turns` | how many calls are made at once |
 //!
 //! Connections are kept alive and shared: HTTP has a pool for each host, gRPC one connection. Of a
@@ -16,19 +17,21 @@ mod balance;
 mod guard;
 mod http;
 mod json_rpc;
+mod meter;
 mod pool;
 mod turns;
 
 pub use guard::Guard;
+pub use turns::impatiently;
 
 use super::{
     grpc,
-    model::{Global, Reply},
+    model::{Global, Micros, Reply, SECOND, Seconds},
 };
 use balance::Balancer;
 use cohort_mysql::client::tls::authorities;
 use guard::Resolver;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{
     HeaderMap, Request, Response, StatusCode, Uri,
     body::{Bytes, Incoming},
@@ -46,6 +49,8 @@ use turns::Turns;
 
 /// No address of a branch or a client is longer.
 const URL_BYTES_MAX: usize = 8_192;
+/// No call takes longer: until it has ended nothing else can be done about its transaction.
+pub const TIME_MAX: Micros = 3_600 * SECOND;
 /// No more of an answer is read.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// No more of it is kept as an error's text.
@@ -125,6 +130,17 @@ pub(super) fn host_of(url: &str) -> &str {
     let place = place.split(['/', '?', '#']).next().unwrap_or_default();
     // Without a password.
     place.rsplit('@').next().unwrap_or_default()
+}
+
+/// Refuses what no call may take.
+pub fn check_time(time: Seconds) -> Result<(), String> {
+    match time.0 > TIME_MAX {
+        true => Err(format!(
+            "request_timeout: {} seconds are allowed",
+            Seconds(TIME_MAX)
+        )),
+        false => Ok(()),
+    }
 }
 
 /// The port of a URI that names none.
@@ -219,7 +235,9 @@ impl Caller {
             Ok(destination) => destination,
             Err(why) => return Reply::Error(why),
         };
-        let _turn = self.turns.take(target.uri()).await;
+        let Some(_turn) = self.turns.take(target.uri()).await else {
+            return Reply::Unsent;
+        };
         // Its time begins with its turn.
         // It is large, and stays where it is.
         let exchange = pin!(self.exchange(global, call, target, method));
@@ -395,18 +413,28 @@ fn tls(authority: Option<&Path>) -> Result<ClientConfig, String> {
     Ok(builder.with_no_client_auth())
 }
 
-/// Reads an answer to its end.
+/// Reads an answer to its end, or as far as it says something.
 async fn read(response: Response<Incoming>) -> Result<Answer, String> {
     let (head, body) = response.into_parts();
-    let body = Limited::new(body, ANSWER_BYTES_MAX)
-        .collect()
-        .await
-        .map_err(|error| format!("reading the answer: {error}"))?;
-    let trailers = body.trailers().cloned().unwrap_or_default();
+    let says_all = matches!(head.status, StatusCode::CONFLICT | StatusCode::TOO_EARLY);
+    let mut body = Limited::new(body, ANSWER_BYTES_MAX);
+    let (mut bytes, mut trailers) = (Vec::new(), HeaderMap::new());
+    while let Some(frame) = body.frame().await {
+        let frame = match frame {
+            Ok(frame) => frame,
+            // It is too long, and its status is enough.
+            Err(error) if says_all && error.is::<LengthLimitError>() => break,
+            Err(error) => return Err(format!("reading the answer: {error}")),
+        };
+        match frame.into_data() {
+            Ok(data) => bytes.extend_from_slice(&data),
+            Err(frame) => trailers = frame.into_trailers().unwrap_or(trailers),
+        }
+    }
     Ok(Answer {
         status: head.status,
         headers: head.headers,
-        body: String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        body: String::from_utf8_lossy(&bytes).into_owned(),
         trailers,
     })
 }

@@ -5,7 +5,12 @@
 //! its answer reads it. What the other end does to an idle connection is noticed when the next
 //! call takes it.
 
-use super::{Answer, guard::Resolver, read, reasons, usual_port};
+use super::{
+    Answer,
+    guard::Resolver,
+    meter::{Meter, Metered},
+    read, reasons, usual_port,
+};
 use http_body_util::Full;
 use hyper::{
     Request, Uri,
@@ -20,7 +25,7 @@ use rustc_hash::FxHashMap;
 use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -33,6 +38,7 @@ const IDLE_MAX: usize = 256;
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
 type Body = Full<Bytes>;
+type Socket = MaybeHttpsStream<TokioIo<TcpStream>>;
 pub(super) type Connector = HttpsConnector<HttpConnector<Resolver>>;
 
 /// Where a connection leads.
@@ -42,7 +48,8 @@ type Place = (Scheme, Authority);
 struct Connection {
     requests: SendRequest<Body>,
     /// Reads and writes when it is polled; `None`: it is closed.
-    io: Option<Box<http1::Connection<MaybeHttpsStream<TokioIo<TcpStream>>, Body>>>,
+    io: Option<Box<http1::Connection<Metered<Socket>, Body>>>,
+    meter: Arc<Meter>,
 }
 
 /// See the module.
@@ -135,12 +142,14 @@ impl Pool {
             .map_err(|error| reasons(&*error))?;
         let stream = connector.call(uri).await;
         let stream = stream.map_err(|error| format!("connecting: {}", reasons(&*error)))?;
+        let (stream, meter) = Metered::new(stream);
         let (requests, io) = http1::handshake(stream)
             .await
             .map_err(|error| reasons(&error))?;
         Ok(Connection {
             requests,
             io: Some(Box::new(io)),
+            meter,
         })
     }
 }
@@ -156,6 +165,7 @@ enum Failed {
 impl Connection {
     /// Reads and writes what can be read and written now.
     fn run(&mut self, context: &mut Context<'_>) {
+        self.meter.begin_turn();
         if let Some(io) = &mut self.io
             && Pin::new(io).poll(context).is_ready()
         {
@@ -174,11 +184,14 @@ impl Connection {
 
     async fn exchange(&mut self, request: Request<Body>) -> Result<Answer, Failed> {
         let sent = self.requests.try_send_request(request);
+        let meter = Arc::clone(&self.meter);
+        meter.expect_head();
         let mut exchange = pin!(async {
             let response = sent.await.map_err(|mut error| match error.take_message() {
                 Some(request) => Failed::Unsent(Box::new(request)),
                 None => Failed::Lost(reasons(error.error())),
             })?;
+            meter.has_head();
             read(response).await.map_err(Failed::Lost)
         });
         let answer = poll_fn(|context| {

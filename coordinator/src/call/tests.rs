@@ -5,6 +5,7 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
+    io::{Read, Write},
     net::{IpAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     time::Duration,
@@ -55,6 +56,52 @@ fn call(addresses: &[u8], guard: &str, url: &str, count: usize) -> Vec<Reply> {
         }
         replies
     })
+}
+
+/// Serves answers of which each begins with so many interim ones.
+fn interim(count: usize) -> u16 {
+    let listener = TcpListener::bind((ip(1), 0)).expect("a port");
+    let port = listener.local_addr().expect("its number").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut request = [0; 4096];
+            while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {
+                let heads = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
+                let sent = (0..count / 1_000).try_for_each(|_| stream.write_all(heads.as_bytes()));
+                let last = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                if sent.is_err() || stream.write_all(last).is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn interim_answers_are_read_up_to_a_limit() {
+    let url = |count| format!("http://bank.test:{}/x", interim(count));
+    // Each of several on one connection.
+    assert!(call(&[1], "", &url(3_000), 3).iter().all(is_success));
+    let endless = call(&[1], "", &url(usize::MAX), 1);
+    assert!(
+        matches!(&endless[0], Reply::Error(why) if why.contains("no answer in 131072 bytes")),
+        "{endless:?}"
+    );
+}
+
+/// What a status decides needs no body that can be read.
+#[test]
+fn a_refusal_may_be_long() {
+    let reply = |status: u16| {
+        let long = "x".repeat(2 << 20);
+        let port = participant::serve(move |_| participant::Answer::Status(status, long.clone()));
+        call(&[1], "", &format!("http://bank.test:{port}/x"), 1).remove(0)
+    };
+    assert!(matches!(reply(409), Reply::Failure(why) if why.len() < 10_000));
+    assert_eq!(reply(425), Reply::Ongoing);
+    assert!(matches!(reply(200), Reply::Error(_)));
 }
 
 /// Listeners at these addresses of this machine, on the same port.

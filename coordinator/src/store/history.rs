@@ -8,7 +8,7 @@ use super::{
         plan,
     },
     connection::Connection,
-    rows::{self, Row, moment, moment_or_null, read_timing, text},
+    rows::{self, NO_TIME, Row, moment, moment_or_null, read_timing, text},
     webhooks::{self, Untold},
 };
 use cohort_coordinator_core::outside::{Attempt, By, Saved};
@@ -44,8 +44,6 @@ pub(super) fn operate(
     operated: &Operated,
     now: Micros,
 ) -> Result<Saved, SqlError> {
-    const INSERT: &str = "INSERT INTO operations (gid, time, operator, operation, \
-         branch_id, op, status_before, status_after, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     // What has ended is nobody's; all else is the operator's coordinator's meanwhile.
     let by = match before.global.status.is_final() {
         true => By::Other,
@@ -55,8 +53,35 @@ pub(super) fn operate(
         return Ok(Saved::TooLate);
     }
     write_pause(connection, before, after)?;
+    insert(connection, &after.global.gid, operated)?;
+    Ok(Saved::Yes)
+}
+
+/// Writes that an operator pauses it, beside whoever drives it, and that it was he. Too late: it has
+/// ended, or is paused.
+pub(super) fn pause(
+    connection: &mut dyn Connection,
+    gid: &str,
+    since: Micros,
+    operated: &Operated,
+) -> Result<Saved, SqlError> {
+    const PAUSE: &str = "UPDATE global_transactions \
+         SET pause_time = ?, next_run_us = ? WHERE gid = ? \
+         AND pause_time IS NULL AND status NOT IN ('succeed', 'failed')";
+    let values = [moment(since), Value::UInt(NO_TIME), text(gid)];
+    if connection.run(PAUSE, &values)?.affected == 0 {
+        return Ok(Saved::TooLate);
+    }
+    insert(connection, gid, operated)?;
+    Ok(Saved::Yes)
+}
+
+/// Writes what an operator did.
+fn insert(connection: &mut dyn Connection, gid: &str, operated: &Operated) -> Result<(), SqlError> {
+    const INSERT: &str = "INSERT INTO operations (gid, time, operator, operation, \
+         branch_id, op, status_before, status_after, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let values = [
-        text(&after.global.gid),
+        text(gid),
         moment(operated.time),
         text(&operated.operator),
         text(&operated.operation),
@@ -66,8 +91,7 @@ pub(super) fn operate(
         text(&operated.to),
         text(&operated.reason),
     ];
-    connection.run(INSERT, &values)?;
-    Ok(Saved::Yes)
+    connection.run(INSERT, &values).map(drop)
 }
 
 fn succeeded(call: plan::Call) -> Attempt {

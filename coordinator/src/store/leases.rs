@@ -5,8 +5,9 @@
 //! write. The others watch the beat: one that stands still for so many looks is declared dead, and
 //! stays it. What a transaction's row has as its owner drives it, as long as that one lives.
 //!
-//! 1. Nobody compares clocks: a look is counted by who looks, and only if its own beat went
-//!    through just before, so an outage of the database kills nobody.
+//! 1. Nobody's life depends on clocks: a look is counted by who looks, and only if its own beat went
+//!    through just before, so an outage of the database kills nobody. The times in rows are by the
+//!    clock of the server that has them.
 //! 2. A driver's writes name it as the owner: who was declared dead, and whose transaction has
 //!    another owner now, cannot write.
 //! 3. Who is declared dead while it lives goes on under another number, as somebody new.
@@ -17,7 +18,7 @@ use super::{
     connection::{Answer, Connection},
     rows::{self, Row, text},
 };
-use crate::model::Status;
+use crate::model::{Micros, Status};
 use cohort_coordinator_core::outside::{Claimed, News, Seen};
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -88,6 +89,13 @@ pub(super) fn overtake(connection: &mut dyn Connection, me: Seen) -> Result<bool
 pub(super) fn beat_of(connection: &mut dyn Connection, id: u64) -> Result<Option<u64>, SqlError> {
     const BEAT: &str = "SELECT beat FROM coordinators WHERE id = ?";
     Ok(number(connection.run(BEAT, &[Value::UInt(id)])?))
+}
+
+/// The time by the clock of the server that has the tables.
+pub(super) fn time(connection: &mut dyn Connection) -> Result<Option<Micros>, SqlError> {
+    // Its sessions are at UTC.
+    let row = connection.run("SELECT NOW(6)", &[])?.rows.pop();
+    Ok(row.and_then(|row| Row(row.into_iter()).moment()))
 }
 
 /// All coordinators that were not declared dead, by number.

@@ -36,7 +36,7 @@ pub use history::{History, Operated};
 pub use leases::Member;
 pub use lists::{Named, Topic, Unfinished};
 pub use place::Place;
-pub use rows::{LAST_TIME, Registered};
+pub use rows::{LAST_TIME, Registered, Wanted};
 pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
 pub use webhooks::{Pending, Untold};
 
@@ -144,6 +144,10 @@ impl Store {
     pub async fn beat(&self) -> Result<(), SqlError> {
         self.workers.write(|_| Ok(())).await
     }
+    /// The time by the clock of the server that has the tables.
+    pub async fn time(&self) -> Result<Option<Micros>, SqlError> {
+        self.workers.read(leases::time).await
+    }
     /// All coordinators that were not declared dead.
     pub async fn alive(&self) -> Result<Vec<Seen>, SqlError> {
         self.workers.read(leases::alive).await
@@ -214,11 +218,11 @@ impl Store {
             })
             .await
     }
-    /// Lets all that an unfinished transaction waits for be done now.
-    pub async fn hasten(&self, gid: &str, now: Micros) -> Result<(), SqlError> {
+    /// See [`rows::hasten`].
+    pub async fn hasten(&self, gid: &str, pause: Micros, now: Micros) -> Result<(), SqlError> {
         let gid = gid.to_owned();
         self.workers
-            .write(move |connection| rows::hasten(connection, &gid, now))
+            .write(move |connection| rows::hasten(connection, &gid, pause, now))
             .await
     }
     /// Writes what an operator changed, if the status is still that of `before`.
@@ -233,6 +237,13 @@ impl Store {
             .write(move |connection| history::operate(connection, &before, &after, &operated, now))
             .await
     }
+    /// See [`history::pause`].
+    pub async fn pause(&self, gid: &str, since: Micros, by: Operated) -> Result<Saved, SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .write(move |connection| history::pause(connection, &gid, since, &by))
+            .await
+    }
     /// What happened to a transaction, with so many calls at most.
     pub async fn history(&self, gid: &str, limit: u64) -> Result<History, SqlError> {
         let gid = gid.to_owned();
@@ -240,10 +251,15 @@ impl Store {
             .read(move |connection| history::history(connection, &gid, limit))
             .await
     }
-    /// Ends that are to be told now.
-    pub async fn due_webhooks(&self, now: Micros, limit: u64) -> Result<Vec<Pending>, SqlError> {
+    /// See [`webhooks::due`].
+    pub async fn due_webhooks(
+        &self,
+        now: Micros,
+        longest: Micros,
+        limit: u64,
+    ) -> Result<Vec<Pending>, SqlError> {
         self.workers
-            .read(move |connection| webhooks::due(connection, now, limit))
+            .read(move |connection| webhooks::due(connection, now, longest, limit))
             .await
     }
     /// An end was told.
@@ -287,11 +303,12 @@ impl Store {
         gid: &str,
         pattern: Pattern,
         branches: Vec<Branch>,
+        now: Micros,
     ) -> Result<Registered, SqlError> {
         let gid = gid.to_owned();
         let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
         self.workers
-            .write(move |connection| rows::register(connection, &gid, pattern, &branches))
+            .write(move |connection| rows::register(connection, &gid, pattern, &branches, now))
             .await
     }
     /// Transactions, the newest first.
@@ -376,15 +393,16 @@ impl Store {
             .write(move |connection| lists::delete_topic(connection, &topic))
             .await
     }
-    /// Unfinished transactions whose time has come, after this one in order.
+    /// Unfinished transactions that are wanted, after this one in order.
     pub async fn due(
         &self,
+        which: Wanted,
         now: Micros,
         after: (Micros, String),
         limit: u64,
     ) -> Result<Vec<Due>, SqlError> {
         self.workers
-            .read(move |connection| rows::due(connection, now, &after, limit))
+            .read(move |connection| rows::due(connection, which, now, &after, limit))
             .await
     }
 }

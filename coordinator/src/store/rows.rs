@@ -3,7 +3,10 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Branch, BranchStatus, CopyOnWrite, Global, Micros, Note, Pattern, Status, Timing},
+        model::{
+            Branch, BranchStatus, CLOCKS_APART, CopyOnWrite, Global, Micros, Note, Pattern, Status,
+            Timing,
+        },
         plan,
     },
     connection::Connection,
@@ -22,6 +25,15 @@ pub(super) const NO_TIME: u64 = NEVER - 1;
 pub const LAST_TIME: Micros = NO_TIME - 1;
 /// A unique key's value is there already.
 const DUPLICATE: u16 = 1062;
+
+/// Which unfinished transactions are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those whose time has come.
+    Due,
+    /// Those that a clock has written that was ahead; see [`Transaction::rebase`].
+    Ahead,
+}
 
 /// What registering a branch came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +148,12 @@ pub(crate) fn insert(
     }
     if !global.is_planned() {
         let branches = (0..).zip(&transaction.branches);
-        insert_branches(connection, "INSERT INTO", &global.gid, branches)?;
+        insert_branches(
+            connection,
+            ("INSERT INTO", global.created),
+            &global.gid,
+            branches,
+        )?;
     }
     insert_notes(connection, &global.gid, &transaction.notes)?;
     Ok(true)
@@ -145,14 +162,14 @@ pub(crate) fn insert(
 /// Adds branches at these positions.
 fn insert_branches<'a>(
     connection: &mut dyn Connection,
-    verb: &str,
+    (verb, now): (&str, Micros),
     gid: &str,
     branches: impl Iterator<Item = (u64, &'a CopyOnWrite<Branch>)>,
 ) -> Result<(), SqlError> {
     const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
          update_time, end_time, called_time, duration_us, failing_time) VALUES ";
-    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NOW(6), NOW(6), ?, ?, ?, ?)";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let rows = branches.map(|(position, branch)| {
         let [called, duration] = only_call(branch);
         [
@@ -169,6 +186,8 @@ fn insert_branches<'a>(
             Value::UInt(branch.not_before),
             Value::UInt(branch.interval),
             text(&branch.answer),
+            moment(now),
+            moment(now),
             moment_or_null(branch.ended),
             called,
             duration,
@@ -249,7 +268,7 @@ pub(crate) fn save(
     let known = known.map(|(position, (_, then))| (position, then));
     insert_branches(
         connection,
-        "INSERT IGNORE INTO",
+        ("INSERT IGNORE INTO", now),
         &global.gid,
         fresh.chain(known),
     )?;
@@ -327,14 +346,14 @@ fn save_global(
     now: Micros,
 ) -> Result<bool, SqlError> {
     const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, create_time = ?, \
+         update_time = ?, finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, \
+         failing_time = ?, is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
          WHERE gid = ? AND status = ?";
     const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, update_time = ?, \
-         finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, failing_time = ?, \
-         is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
+         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, create_time = ?, \
+         update_time = ?, finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, \
+         failing_time = ?, is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
          WHERE gid = ? AND status = ? AND owner = ?";
     let global = &transaction.global;
     let owner = connection.owner();
@@ -346,6 +365,8 @@ fn save_global(
         Value::UInt(global.retry_count),
         Value::UInt(global.query_interval),
         Value::UInt(next_run(global)),
+        // Only a clock that was ahead changes it.
+        moment(global.created),
         moment(now),
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
@@ -367,20 +388,24 @@ fn save_global(
     Ok(connection.run(statement, &values)?.affected > 0)
 }
 
-/// Lets all that an unfinished transaction waits for be done now. Only times are written: whoever
-/// drives it may know of more than was read.
+/// Lets all that an unfinished transaction waits for be done now, but no branch be called before
+/// `pause` has gone by since its last call. Only times are written: whoever drives it may know of
+/// more than was read; and no time of change, by which clocks that differ are known.
 pub(crate) fn hasten(
     connection: &mut dyn Connection,
     gid: &str,
+    pause: Micros,
     now: Micros,
 ) -> Result<(), SqlError> {
-    const GLOBAL: &str = "UPDATE global_transactions SET next_run_us = ?, update_time = ? \
+    const GLOBAL: &str = "UPDATE global_transactions SET next_run_us = LEAST(next_run_us, ?) \
          WHERE gid = ? AND status NOT IN ('succeed', 'failed')";
-    const BRANCHES: &str = "UPDATE branches SET not_before_us = ? \
+    // A branch that waits was last written when its call came to nothing.
+    const BRANCHES: &str = "UPDATE branches SET not_before_us = GREATEST(?, LEAST(not_before_us, \
+         TIMESTAMPDIFF(MICROSECOND, '1970-01-01', update_time) + ?)) \
          WHERE gid = ? AND not_before_us > ?";
     let at = Value::UInt(now);
-    connection.run(GLOBAL, &[at.clone(), moment(now), text(gid)])?;
-    connection.run(BRANCHES, &[at.clone(), text(gid), at])?;
+    connection.run(GLOBAL, &[at.clone(), text(gid)])?;
+    connection.run(BRANCHES, &[at.clone(), Value::UInt(pause), text(gid), at])?;
     Ok(())
 }
 
@@ -516,10 +541,11 @@ pub(crate) fn register(
     gid: &str,
     pattern: Pattern,
     branches: &[CopyOnWrite<Branch>],
+    now: Micros,
 ) -> Result<Registered, SqlError> {
     // Whatever it is counted for, nobody else counts meanwhile.
     const LOCK: &str = "SELECT trans_type, branch_count FROM global_transactions \
-         WHERE gid = ? AND status = 'prepared' AND payloads = '' FOR UPDATE";
+         WHERE gid = ? AND status = 'prepared' FOR UPDATE";
     const COUNT: &str = "SELECT COUNT(*) FROM branches WHERE gid = ?";
     // A cluster knows conflicts of writes only, since locks end at the node: this is one.
     const COUNTED: &str = "UPDATE global_transactions SET branch_count = ? WHERE gid = ?";
@@ -540,7 +566,12 @@ pub(crate) fn register(
         }
     };
     // So few that one statement inserts them.
-    let inserted = insert_branches(connection, "INSERT INTO", gid, (first..).zip(branches));
+    let inserted = insert_branches(
+        connection,
+        ("INSERT INTO", now),
+        gid,
+        (first..).zip(branches),
+    );
     if !is_new(inserted)? {
         return Ok(Registered::Duplicate);
     }
@@ -549,9 +580,11 @@ pub(crate) fn register(
     Ok(Registered::Yes)
 }
 
-/// Unfinished transactions whose time has come, after this one in order.
+/// Unfinished transactions after this one in order: those whose time has come, or those whose time
+/// is still to come and that were written by a clock that was ahead.
 pub(crate) fn due(
     connection: &mut dyn Connection,
+    which: Wanted,
     now: Micros,
     after: &(Micros, String),
     limit: u64,
@@ -559,14 +592,21 @@ pub(crate) fn due(
     const DUE: &str = "SELECT next_run_us, gid, owner FROM global_transactions \
          WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
          ORDER BY next_run_us, gid LIMIT ?";
+    const AHEAD: &str = "SELECT next_run_us, gid, owner FROM global_transactions \
+         WHERE next_run_us BETWEEN ? AND ? AND (next_run_us > ? OR gid > ?) \
+         AND (update_time > ? OR create_time > ?) ORDER BY next_run_us, gid LIMIT ?";
     let (from, gid) = after;
-    let values = [
-        Value::UInt(*from),
-        Value::UInt(now),
-        Value::UInt(*from),
-        text(gid),
-        Value::UInt(limit),
-    ];
+    let (statement, from, until) = match which {
+        Wanted::Due => (DUE, *from, now),
+        Wanted::Ahead => (AHEAD, now.max(*from), LAST_TIME),
+    };
+    let from = Value::UInt(from);
+    let mut values = vec![from.clone(), Value::UInt(until), from, text(gid)];
+    if which == Wanted::Ahead {
+        let later = moment(now.saturating_add(CLOCKS_APART));
+        values.extend([later.clone(), later]);
+    }
+    values.push(Value::UInt(limit));
     let one = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Due {
@@ -575,7 +615,7 @@ pub(crate) fn due(
             owner: row.number(),
         }
     };
-    let answer = connection.run(DUE, &values)?;
+    let answer = connection.run(statement, &values)?;
     Ok(answer.rows.into_iter().map(one).collect())
 }
 
@@ -641,5 +681,35 @@ mod tests {
         assert_eq!(saved.expect("saved"), Saved::Yes);
         let read = load(&mut connection, "g").expect("read").expect("a saga");
         assert_eq!(read.branches, third.branches);
+    }
+
+    /// However often somebody asks, a branch is called no sooner than a pause after its last call.
+    #[test]
+    fn who_hastens_again_and_again_gains_nothing() {
+        let mut connection = schema::tests::connection();
+        schema::create(&mut connection, false).expect("tables");
+        let new = saga();
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let mut failing = new.clone();
+        failing.branches[1].attempts = 4;
+        failing.branches[1].not_before = 90 * SECOND;
+        let failed = save(
+            &mut connection,
+            By::Driver,
+            &new,
+            &failing,
+            &[],
+            10 * SECOND,
+        );
+        assert_eq!(failed.expect("saved"), Saved::Yes);
+        for (pause, now, wanted) in [(10, 12, 20), (10, 13, 20), (10, 25, 20), (0, 14, 14)] {
+            let done = hasten(&mut connection, "g", pause * SECOND, now * SECOND);
+            done.expect("written");
+            let read = load(&mut connection, "g").expect("read").expect("a saga");
+            assert_eq!(read.branches[1].not_before, wanted * SECOND, "at {now}");
+            // Nor is it later, or written at another time, by whose clock ever.
+            let (next, written) = (new.global.next_run, read.global.updated);
+            assert_eq!((read.global.next_run, written), (next, 10 * SECOND));
+        }
     }
 }

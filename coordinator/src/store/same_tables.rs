@@ -74,7 +74,7 @@ fn change_branch(branch: &mut Branch, noise: &mut Noise, now: Micros) {
             branch.attempts += 1;
             branch.errors += 1;
             branch.last_error = "e".into();
-            branch.not_before = now + noise.below(1000);
+            branch.not_before = now + noise.below(4_000_000);
             branch.interval = 7;
             branch.failing_since = Some(now);
         }
@@ -99,6 +99,9 @@ fn changed(before: &Transaction, noise: &mut Noise, now: Micros) -> Transaction 
     after.global.retry_count += noise.below(2);
     after.global.next_run = now + noise.below(100);
     after.global.is_exact |= noise.one_in(4);
+    if noise.one_in(8) {
+        after.global.created = now;
+    }
     if noise.one_in(4) {
         after.global.rollback_reason = "because".into();
         after.global.finished = Some(now);
@@ -174,14 +177,18 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
                 let by = [By::Driver, By::Leaver, By::Other][noise.below(3) as usize];
                 let after = changed(&before, noise, now);
                 let real = rows::save(connection, by, &before, &after, &[], now)?;
-                assert_eq!(memory.save(me, by, &before, &after), real, "{by:?}");
+                assert_eq!(memory.save(me, by, (&before, &after), now), real, "{by:?}");
                 seen.push(after);
+            }
+            (6, _) if noise.one_in(3) => {
+                let real = history::pause(connection, GID, now, &operated())?;
+                assert_eq!(memory.pause(GID, now), real);
             }
             (6, Some(before)) => {
                 let mut after = before.clone();
                 after.global.paused_since = [None, Some(now)][noise.below(2) as usize];
                 let real = history::operate(connection, &before, &after, &operated(), now)?;
-                assert_eq!(memory.operate(me, &before, &after), real);
+                assert_eq!(memory.operate(me, (&before, &after), now), real);
             }
             (7, _) if is_shared => {
                 let real = leases::claim(connection, GID)?;
@@ -193,15 +200,16 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
                 }
             }
             (8, _) => {
-                rows::hasten(connection, GID, now)?;
-                memory.hasten(GID, now);
+                let pause = noise.below(20) * 100_000;
+                rows::hasten(connection, GID, pause, now)?;
+                memory.hasten(GID, pause, now);
             }
             (9, _) => {
                 let pattern = [Pattern::Tcc, Pattern::Workflow][noise.below(2) as usize];
                 let id = plan::branch_id(noise.below(3) as usize);
                 let branch = Branch::new(&id, "confirm", "u", b"x".to_vec());
                 let copies = [CopyOnWrite::new(branch.clone())];
-                let real = rows::register(connection, GID, pattern, &copies)?;
+                let real = rows::register(connection, GID, pattern, &copies, now)?;
                 let real = match real {
                     rows::Registered::Yes => tables::Registered::Yes,
                     rows::Registered::Duplicate => tables::Registered::Duplicate,

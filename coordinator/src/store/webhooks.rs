@@ -87,14 +87,16 @@ pub(super) fn insert(
     connection.run(INSERT, &values).map(drop)
 }
 
-/// Ends that are to be told now.
+/// Ends that are to be told now, among them those that wait longer than `longest`: the clock by
+/// which they do was ahead.
 pub(super) fn due(
     connection: &mut dyn Connection,
     now: Micros,
+    longest: Micros,
     limit: u64,
 ) -> Result<Vec<Pending>, SqlError> {
     const DUE: &str = "SELECT id, gid, url, body, create_time, tries FROM end_webhooks \
-         WHERE next_try_us <= ? ORDER BY next_try_us LIMIT ?";
+         WHERE next_try_us <= ? OR next_try_us BETWEEN ? AND ? ORDER BY next_try_us LIMIT ?";
     let one = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Pending {
@@ -106,7 +108,13 @@ pub(super) fn due(
             tries: row.number(),
         }
     };
-    let answer = connection.run(DUE, &[Value::UInt(now), Value::UInt(limit)])?;
+    let values = [
+        Value::UInt(now),
+        Value::UInt(now.saturating_add(longest)),
+        Value::UInt(NEVER - 1),
+        Value::UInt(limit),
+    ];
+    let answer = connection.run(DUE, &values)?;
     Ok(answer.rows.into_iter().map(one).collect())
 }
 

@@ -421,3 +421,39 @@ fn a_clock_that_jumps_moves_no_deadline() {
         assert_eq!(server.status(&format!("t{number}")), "prepared");
     }
 }
+
+/// Nor does one that is set back before a restart, or was ahead.
+#[test]
+fn a_clock_that_is_behind_after_a_restart_keeps_nobody_waiting() {
+    let works = Arc::new(AtomicBool::new(false));
+    let is_working = Arc::clone(&works);
+    let port = serve(move |_| match is_working.load(Ordering::SeqCst) {
+        true => Answer::ok(),
+        false => Answer::Status(500, String::new()),
+    });
+    let machine = Machine::new(Disk::new(1));
+    let server = Server::start(&machine, options()).expect("a server");
+    let url = format!("http://127.0.0.1:{port}/");
+    let saga = json!({ "gid": "saga", "trans_type": "saga", "retry_interval": 0.5,
+        "steps": [{ "action": url, "compensate": url }] });
+    post(&server, "submit", &saga).expect("submitted");
+    let tcc = json!({ "gid": "tcc", "trans_type": "tcc", "timeout_to_fail": 0.5 });
+    post(&server, "prepare", &tcc).expect("prepared");
+    let message = json!({ "gid": "msg", "trans_type": "msg", "custom_data": r#"{"delay":0.5}"#,
+        "steps": [{ "action": url }] });
+    post(&server, "submit", &message).expect("submitted");
+    let begun = Instant::now();
+    while server.query("saga")["branches"][1]["last_error"].is_null() {
+        assert!(begun.elapsed() < PATIENCE, "it is never called");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let disk = machine.disk.crash(1);
+    drop(server);
+    works.store(true, Ordering::SeqCst);
+    let machine = Machine::new(disk);
+    machine.ahead.store(-3_600_000_000, Ordering::Relaxed);
+    let server = Server::start(&machine, options()).expect("a server");
+    server.wait_for("saga", &["succeed"]);
+    server.wait_for("tcc", &["failed"]);
+    server.wait_for("msg", &["succeed"]);
+}

@@ -215,5 +215,5 @@ fn nobody_adds_branches_to_what_says_all_of_them() {
         "gid": "g", "trans_type": "workflow", "branch_id": "01", "op": "action",
         "status": "succeed",
     });
-    assert_eq!(server.post("registerBranch", &branch).0, 409);
+    assert_eq!(server.post("registerBranch", &branch).0, 400);
 }

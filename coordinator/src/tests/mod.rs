@@ -104,6 +104,7 @@ fn options() -> Options {
         },
         branch_hosts: super::Guard::parse("", true).expect("no list"),
         request_timeout: 3_000 * MILLISECOND,
+        patience: Duration::from_millis(1_200),
         tick: Duration::from_millis(5),
         ..Options::default()
     }

@@ -4,7 +4,7 @@ use super::{
     ENDED, Machine, PATIENCE, Server,
     history::by_hand,
     options,
-    participant::{Answer, serve},
+    participant::{Answer, exchange, serve},
     xa::sql,
 };
 use cohort_engine::{env::fake::Disk, types::Value as Sql};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -286,4 +286,65 @@ fn what_is_paused_waits_across_restarts_and_remembers_its_client() {
         by_hand(&server, "list", &json!({ "paused": true }))["found"],
         0
     );
+}
+
+/// A call that hangs holds up no pause, and no other change for longer than a little; what was not
+/// done then is not done later.
+#[test]
+fn a_call_that_hangs_holds_up_no_operator() {
+    let (hangs, let_go) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let (hanging, is_over) = (Arc::clone(&hangs), Arc::clone(&let_go));
+    let port = serve(move |visit| {
+        if visit.path == "/hang" {
+            hanging.fetch_add(1, Ordering::SeqCst);
+            while !is_over.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Answer::Status(500, String::new())
+    });
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let submit = |gid: &str, path: &str| {
+        let url = format!("http://127.0.0.1:{port}/{path}");
+        let saga = json!({ "gid": gid, "trans_type": "saga", "request_timeout": 60,
+            "retry_interval": 0.05, "steps": [{ "action": url, "compensate": url }] });
+        assert_eq!(server.post("submit", &saga).0, 200);
+        json!({ "gid": gid, "status": "submitted" })
+    };
+    let all = ["hang", "x", "y"].map(|gid| submit(gid, gid));
+    while hangs.load(Ordering::SeqCst) == 0 {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let begun = Instant::now();
+    let force = json!({ "gid": "hang", "to": "failed", "operator": "ann", "reason": "enough" });
+    let (status, answer) = exchange(
+        server.port,
+        "POST",
+        "/api/cohort/force",
+        &[],
+        &force.to_string(),
+    );
+    assert_eq!(status, 425, "{answer}");
+    assert!(answer.contains("still being called"), "{answer}");
+    let order = json!({ "transactions": all, "operator": "ann", "reason": "the bank moves" });
+    let paused = by_hand(&server, "pause", &order);
+    assert_eq!(paused["done"], json!(["hang", "x", "y"]));
+    assert!(begun.elapsed() < PATIENCE);
+    let order = json!({ "transactions": all, "to": "failed", "operator": "ann", "reason": "no" });
+    let forced = by_hand(&server, "force", &order);
+    assert_eq!(forced["done"], json!(["x", "y"]));
+    assert_eq!(forced["refused"][0]["gid"], "hang");
+    let_go.store(true, Ordering::SeqCst);
+    ask_until(&server, "show", &json!({ "gid": "hang" }), |shown| {
+        shown.to_string().contains("status 500")
+    });
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(server.status("hang"), "submitted");
+    assert_eq!(hangs.load(Ordering::SeqCst), 1, "it is paused");
+    operate(&server, "resume", "hang");
+    by_hand(&server, "force", &force);
+    assert_eq!(server.status("hang"), "failed");
 }

@@ -7,6 +7,7 @@ use super::{
     options,
     participant::{Answer, exchange, serve},
 };
+use crate::model::Pattern;
 use cohort_engine::env::fake::Disk;
 use serde_json::{Value, json};
 use std::{
@@ -83,6 +84,11 @@ fn what_no_call_could_carry_is_refused() {
     assert_eq!(submit(json!({ "branch_headers": long })), 400);
     let step = json!({ "action": "http://127.0.0.1:1/x", "branch_headers": headers });
     assert_eq!(submit(json!({ "steps": [step] })), 400);
+    // Nor what nobody could wait for.
+    let step = json!({ "action": "http://127.0.0.1:1/x", "request_timeout": 3_601 });
+    assert_eq!(submit(json!({ "steps": [step] })), 400);
+    assert_eq!(submit(json!({ "request_timeout": 3_601 })), 400);
+    assert_eq!(submit(json!({ "request_timeout": 3_600 })), 200);
 }
 
 /// The second step is undone, and that fails: nobody waits for the third, which was never called.
@@ -126,4 +132,45 @@ fn a_message_is_submitted_though_its_topic_is_gone() {
     server.wait_for("a", &["succeed"]);
     let other = json!({ "gid": "b", "trans_type": "msg", "steps": [{ "action": "topic://t" }] });
     assert_eq!(server.post("submit", &other).0, 500);
+}
+
+/// Whoever names another kind means another transaction, whatever he asks for.
+#[test]
+fn a_request_about_another_kind_is_refused_everywhere() {
+    let server = server();
+    let url = "http://127.0.0.1:1/x";
+    let kinds = Pattern::ALL.map(Pattern::name);
+    for known in kinds {
+        let request = |kind: &str| {
+            json!({ "gid": format!("a {known}"), "trans_type": kind, "branch_id": "01",
+                "query_prepared": url, "steps": [{ "action": url, "compensate": url }],
+                "payloads": ["{}"], "confirm": url, "cancel": url, "url": url, "op": "action",
+                "status": "succeed", "req_extra": { "status": "succeed" } })
+        };
+        let prepare = match known {
+            "workflow" => "prepareWorkflow",
+            _ => "prepare",
+        };
+        assert_eq!(server.post(prepare, &request(known)).0, 200, "{known}");
+        for other in kinds.into_iter().filter(|other| *other != known) {
+            for endpoint in [
+                "prepare",
+                "prepareWorkflow",
+                "registerBranch",
+                "submit",
+                "abort",
+                "forceStop",
+                "resetNextCronTime",
+            ] {
+                let (status, answer) = server.post(endpoint, &request(other));
+                // Nobody registers branches of these.
+                let wanted = match (endpoint, other) {
+                    ("registerBranch", "saga" | "msg") => 500,
+                    _ => 400,
+                };
+                assert_eq!(status, wanted, "{known} {endpoint} as {other}: {answer}");
+            }
+        }
+        assert_eq!(server.status(&format!("a%20{known}")), "prepared");
+    }
 }

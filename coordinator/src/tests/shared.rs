@@ -161,6 +161,11 @@ impl Storage {
 
     /// A coordinator, and the network between it and the store.
     fn coordinator(&self) -> (Server, Arc<Network>) {
+        self.coordinator_ahead(0)
+    }
+
+    /// The same with a clock that is so many microseconds ahead.
+    fn coordinator_ahead(&self, ahead: i64) -> (Server, Arc<Network>) {
         let (network, port) = Network::to(self.address.clone());
         let (user, schema, asked) = (&self.user, &self.schema, &self.options);
         let url = format!("mysql://{user}@127.0.0.1:{port}/{schema}?{asked}");
@@ -171,7 +176,9 @@ impl Storage {
             ..options()
         };
         // Each draws other random numbers.
-        let server = Server::start(&Machine::new(Disk::new(port.into())), options);
+        let machine = Machine::new(Disk::new(port.into()));
+        machine.ahead.store(ahead, Ordering::SeqCst);
+        let server = Server::start(&machine, options);
         (server.expect("a coordinator"), network)
     }
 }
@@ -398,4 +405,27 @@ fn a_pause_holds_whoever_drives_and_whoever_takes_over() {
     assert_eq!(b.status("s"), "submitted");
     super::history::by_hand(&b, "resume", &order);
     b.wait_for("s", &["succeed"]);
+}
+
+#[test]
+fn clocks_that_differ_neither_hold_up_what_is_taken_over_nor_hurry_it() {
+    const HOUR: i64 = 3_600_000_000;
+    let storage = Storage::start("shared_clocks");
+    let (a, network) = storage.coordinator_ahead(HOUR);
+    let (b, _) = storage.coordinator_ahead(-HOUR);
+    let (service, works, calls) = hesitant();
+    // Each is driven by the one, and looked at by the other.
+    for (server, gid) in [(&a, "of a"), (&b, "of b")] {
+        let tcc = json!({ "gid": gid, "trans_type": "tcc" });
+        assert_eq!(server.post("prepare", &tcc).0, 200);
+    }
+    assert_eq!(saga(&a, "s", service), 200);
+    wait_until("nothing is called", || calls.load(Ordering::SeqCst) > 1);
+    network.cut();
+    drop(a);
+    works.store(true, Ordering::SeqCst);
+    b.wait_for("s", &["succeed"]);
+    for gid in ["of%20a", "of%20b"] {
+        assert_eq!(b.status(gid), "prepared");
+    }
 }

@@ -159,8 +159,11 @@ fn only_who_may_be_called_can_be_told() {
     );
     refused(
         "prepare",
-        asking("a", "x".repeat(2_049).into()),
-        "2048 bytes",
+        asking(
+            "a",
+            format!("http://localhost/{}", "x".repeat(8_192)).into(),
+        ),
+        "8192 bytes",
     );
     assert_eq!(server.status("a"), "");
     let named = format!("http://localhost:{}/told", receiver.port);

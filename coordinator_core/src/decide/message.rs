@@ -36,7 +36,9 @@ pub(super) fn next(transaction: &Transaction, moment: Moment) -> Next {
 
 fn deliver(transaction: &Transaction, now: Micros) -> Next {
     let global = &transaction.global;
-    let custom: Custom = custom(global).unwrap_or_default();
+    let custom = transaction
+        .custom
+        .get(|| custom::<Custom>(global).unwrap_or_default());
     let delay = custom.delay.unwrap_or_default();
     let due = global.created.saturating_add(delay.0);
     if now < due {
@@ -61,6 +63,6 @@ pub(super) fn answered(global: &Global, answer: &Reply) -> Option<(Status, Strin
     match answer {
         Reply::Success(_) => Some((Status::Submitted, String::new())),
         Reply::Failure(why) => Some((Status::Failed, why.clone())),
-        Reply::Ongoing | Reply::Error(_) => None,
+        Reply::Ongoing | Reply::Error(_) | Reply::Unsent => None,
     }
 }

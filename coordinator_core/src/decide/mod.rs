@@ -25,9 +25,12 @@
 //! 9. What was read back from rows that may know less than happened is undone as if all had been
 //!    called. Rows of what was let go in order know all, and stay so: from then on a saga's success
 //!    is saved before what it allows.
+//! 10. A call that had no turn is no call: it is put off as if it had failed, and counts for no limit.
 
 mod by_client;
 mod by_hand;
+mod clock;
+mod custom;
 mod message;
 mod patterns;
 mod saga;
@@ -46,8 +49,12 @@ pub use waiting::Waiting;
 use crate::model::{
     Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
 };
-use serde::de::DeserializeOwned;
+use custom::{Custom, custom};
 use std::collections::BTreeSet;
+
+/// However often somebody wants to be called again, it is not more often, unless the server's own
+/// interval is shorter.
+const RETRY_INTERVAL_MIN: Micros = SECOND / 10;
 
 /// What holds for transactions that do not say otherwise. Times are in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +101,8 @@ pub struct Transaction {
     pub knows_all: bool,
     /// Unusual things that happened, and are in no row yet.
     pub notes: Vec<Note>,
+    /// What its `custom_data` says.
+    custom: Custom,
 }
 
 /// What happened.
@@ -161,6 +170,7 @@ impl Transaction {
             asking: false,
             knows_all: true,
             notes: Vec::new(),
+            custom: Custom::default(),
         }
     }
 
@@ -356,6 +366,12 @@ impl Transaction {
         let Some(branch) = self.branches.get_mut(place) else {
             return Vec::new();
         };
+        if reply == Reply::Unsent {
+            branch.interval = retries.after_none(branch.interval);
+            let pause = jittered(branch.interval, moment.random);
+            branch.not_before = moment.now.saturating_add(pause);
+            return Vec::new();
+        }
         branch.attempts += 1;
         let is_action = may_fail.is_some_and(|op| branch.op == op);
         match reply {
@@ -396,6 +412,7 @@ impl Transaction {
                 let alert = self.came_to_nothing(Some(place), why, failing, moment);
                 return [Action::Save].into_iter().chain(alert).collect();
             }
+            Reply::Unsent => {}
         }
         vec![Action::Save]
     }
@@ -418,6 +435,7 @@ impl Transaction {
                 retries.first
             }
             Reply::Ongoing => retries.first,
+            Reply::Unsent => retries.after_none(self.global.query_interval),
             Reply::Error(why) => {
                 self.global.retry_count += 1;
                 let failing = Failing {
@@ -455,11 +473,19 @@ impl Transaction {
         is_alarming.then_some(Action::Alert(whose, why))
     }
 
+    /// Between a call that came to nothing and the first retry.
+    #[must_use]
+    pub fn first_retry(&self, rules: Rules) -> Micros {
+        self.retries(rules).first
+    }
+
     fn retries(&self, rules: Rules) -> Retries {
         let last = rules.retry_interval_max;
         let first = self.global.options.retry_interval.or(rules.retry_interval);
+        let first = first.max(RETRY_INTERVAL_MIN.min(rules.retry_interval));
         Retries {
             first: first.min(last),
+            usual: rules.retry_interval.min(last),
             last,
         }
     }
@@ -497,6 +523,8 @@ struct Failing {
 #[derive(Clone, Copy)]
 struct Retries {
     first: Micros,
+    /// Unless the transaction says otherwise.
+    usual: Micros,
     last: Micros,
 }
 
@@ -505,6 +533,10 @@ impl Retries {
     fn after(self, interval: Micros) -> Micros {
         interval.saturating_mul(2).clamp(self.first, self.last)
     }
+    /// The same after a call that was not made. There are many of these: none comes back soon.
+    fn after_none(self, interval: Micros) -> Micros {
+        self.after(interval).max(self.usual)
+    }
 }
 
 /// An interval between three and five quarters, so that those who failed together do not come
@@ -512,21 +544,6 @@ impl Retries {
 fn jittered(interval: Micros, random: u64) -> Micros {
     let half = interval / 2;
     interval - interval / 4 + random.checked_rem(half).unwrap_or(0)
-}
-
-/// A pattern's own settings: JSON, where nothing and null are the usual ones. It is read for each
-/// event, so it must not be long.
-fn custom<T: Default + DeserializeOwned>(global: &Global) -> Result<T, String> {
-    const BYTES_MAX: usize = 1 << 20;
-    let text = global.custom_data.as_str();
-    if text.is_empty() {
-        return Ok(T::default());
-    }
-    if text.len() > BYTES_MAX {
-        return Err(format!("{BYTES_MAX} bytes are allowed"));
-    }
-    let custom: Option<T> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(custom.unwrap_or_default())
 }
 
 /// What rollback_reason says after a timeout.

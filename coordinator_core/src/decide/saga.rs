@@ -8,9 +8,9 @@
 //! saved before an action is called. The failed step itself is among them. Where successes may be
 //! unknown, because whoever learned of them is gone, every action may have run.
 
-use super::{BranchStatus, Micros, Moment, Next, Status, Transaction, custom, timed_out};
+use super::{BranchStatus, Global, Micros, Moment, Next, Status, Transaction, custom, timed_out};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -19,23 +19,29 @@ struct Custom {
     orders: Option<BTreeMap<String, Vec<usize>>>,
 }
 
+/// Steps before others, if steps do not follow one another.
+type Orders = Option<BTreeMap<usize, Vec<usize>>>;
+
 /// The steps, and what comes before what. It is made for each event, and there may be thousands of
 /// both: it keeps nothing for each step that can be told when it is asked for.
 struct Steps {
     count: usize,
-    /// Steps before others, if steps do not follow one another.
-    orders: Option<BTreeMap<usize, Vec<usize>>>,
+    orders: Arc<Orders>,
+}
+
+fn orders(global: &Global) -> Orders {
+    let custom: Custom = custom(global).unwrap_or_default();
+    let is_concurrent = custom.concurrent || global.options.concurrent;
+    let orders = custom.orders.unwrap_or_default().into_iter();
+    let orders = orders.filter_map(|(step, before)| Some((step.parse().ok()?, before)));
+    is_concurrent.then(|| orders.collect())
 }
 
 impl Steps {
     fn of(transaction: &Transaction) -> Steps {
-        let custom: Custom = custom(&transaction.global).unwrap_or_default();
-        let is_concurrent = custom.concurrent || transaction.global.options.concurrent;
-        let orders = custom.orders.unwrap_or_default().into_iter();
-        let orders = orders.filter_map(|(step, before)| Some((step.parse().ok()?, before)));
         Steps {
             count: transaction.branches.len() / 2,
-            orders: is_concurrent.then(|| orders.collect()),
+            orders: transaction.custom.get(|| orders(&transaction.global)),
         }
     }
     /// The position of a step's compensation: each step is a pair of branches, in their order.
@@ -48,7 +54,7 @@ impl Steps {
     }
     /// The steps that must be done before this one.
     fn before(&self, step: usize) -> impl Iterator<Item = usize> {
-        let (last, ordered) = match &self.orders {
+        let (last, ordered) = match &*self.orders {
             None => (step.checked_sub(1), None),
             Some(orders) => (None, orders.get(&step)),
         };
@@ -72,6 +78,14 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
     let count = steps.count;
     let is_step = |name: &String| name.parse().is_ok_and(|step: usize| step < count);
     let orders = custom.orders.unwrap_or_default();
+    // Two names of one step would be one of them.
+    let is_plain = |name: &String| {
+        name.parse()
+            .is_ok_and(|step: usize| step.to_string() == *name)
+    };
+    if let Some(name) = orders.keys().find(|name| is_step(name) && !is_plain(name)) {
+        return Err(format!("orders: {name} is no plain number"));
+    }
     if !orders.keys().all(is_step) || orders.values().flatten().any(|&step| step >= count) {
         return Err(format!("orders: steps are numbered from 0, below {count}"));
     }

@@ -15,7 +15,7 @@
 
 use super::*;
 use crate::model::{Options, Pattern};
-use std::{fmt::Write, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path, sync::Arc};
 
 /// Times are seconds after this.
 const START: Micros = 1_000_000 * SECOND;
@@ -80,6 +80,7 @@ fn reply(word: &str, why: String) -> Reply {
         "success" => Reply::Success(why),
         "failure" => Reply::Failure(why),
         "ongoing" => Reply::Ongoing,
+        "unsent" => Reply::Unsent,
         "error" => Reply::Error(why),
         other => panic!("{other} is no reply"),
     }
@@ -231,4 +232,52 @@ fn stories() {
         count += 1;
     }
     assert!(count >= 4, "{count} stories");
+}
+
+/// Whoever has it from its rows has set its clock back by a day.
+#[test]
+fn a_clock_that_is_set_back_makes_nobody_wait() {
+    let moment = |now| Moment {
+        now,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let mut saga = begin(r#"saga 1 submitted {"timeout_to_fail":60}"#);
+    saga.decide([Event::Look], moment(START));
+    let away = Event::Reply(1, Reply::Error("away".into()));
+    saga.decide([away], moment(START + 20 * SECOND));
+    saga.global.updated = START + 20 * SECOND;
+    let mut saga = let_go(&mut saga);
+    let back = START + 25 * SECOND - 86_400 * SECOND;
+    saga.rebase(back);
+    let retry = back + SECOND * 15 / 2;
+    let waits = [Action::Wait(retry)];
+    assert_eq!(saga.decide([Event::Look], moment(back)), waits);
+    assert_eq!(
+        saga.decide([Event::Look], moment(retry)),
+        [Action::Call(1), Action::Wait(back + 40 * SECOND)],
+        "of its sixty seconds twenty had gone by"
+    );
+    // What was written by a clock that is right is left alone.
+    let as_it_is = saga.clone();
+    saga.rebase(back + SECOND);
+    assert_eq!(saga, as_it_is);
+}
+
+/// There may be a megabyte of orders, and thousands of replies.
+#[test]
+fn what_a_transaction_says_is_read_once() {
+    let custom = r#"{"concurrent":true,"orders":{"1":[0]}}"#;
+    let mut saga = begin(&format!("saga 3 submitted {{}} {custom}"));
+    let moment = Moment {
+        now: START,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let calls = saga.decide([Event::Look], moment);
+    assert_eq!(calls, [Action::Call(1), Action::Call(5)]);
+    let read: Arc<Option<BTreeMap<usize, Vec<usize>>>> = saga.custom.get(|| panic!("it was read"));
+    let done = Event::Reply(1, Reply::Success(String::new()));
+    assert_eq!(saga.decide([done], moment), [Action::Call(3)]);
+    assert!(Arc::strong_count(&read) > 1, "it is the same");
 }

@@ -137,6 +137,11 @@ fn check(process: &Process, plan: &Plan, what: Do, told: Answer) {
             may_fail && is_undone || matches!(status, Some(Status::Submitted | Status::Succeed))
         }
         (Do::Submit, Answer::Done) => status == Some(Status::Succeed),
+        (Do::Submit, Answer::Failure)
+            if plan.pattern == Pattern::Workflow && plan.options.wait_result =>
+        {
+            status != Some(workflow)
+        }
         // Without waiting for the end, a submit of what has ended comes too late.
         (Do::Submit, Answer::Failure) => {
             is_undone || !plan.options.wait_result && status == Some(Status::Succeed)

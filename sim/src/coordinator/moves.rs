@@ -2,7 +2,7 @@
 
 use super::{
     plan::GID,
-    run::Run,
+    run::{Run, is_due},
     world::{Asked, Machine, Who, World},
 };
 use cohort_coordinator_core::model::Pattern;
@@ -23,6 +23,8 @@ pub enum Taken {
     Unreached,
     /// It does not answer in time, and does it later.
     Late,
+    /// It has too many others to take, and is not called.
+    Unsent,
 }
 
 /// What an operator does.
@@ -61,6 +63,8 @@ pub enum Move {
     /// A coordinator is killed.
     Crash(usize),
     Restart(usize),
+    /// The clock is set back by which coordinators go that start.
+    SetBack,
     /// It is not executed for a while.
     Pause(usize),
     Resume(usize),
@@ -86,6 +90,7 @@ impl Move {
             Move::Take(_, Taken::Ongoing) => ("calls that are ongoing", 3),
             Move::Take(_, Taken::Garbage) => ("calls answered with garbage", 3),
             Move::Take(_, Taken::Unreached) => ("calls that do not arrive", 3),
+            Move::Take(_, Taken::Unsent) => ("calls without a turn", 3),
             Move::Take(_, Taken::Late) => ("calls that take too long", 3),
             Move::Arrive(_) => ("calls that arrive late", 8),
             Move::Advance => ("time passes", 20),
@@ -96,6 +101,7 @@ impl Move {
             Move::Vanish => ("clients gone", 1),
             Move::Crash(_) => ("crashes", 2),
             Move::Restart(_) => ("restarts", 20),
+            Move::SetBack => ("clocks set back", 6),
             Move::Pause(_) => ("pauses", 2),
             Move::Resume(_) => ("ends of pauses", 12),
             Move::CutOff(_) => ("cut off", 1),
@@ -120,6 +126,9 @@ impl Run<'_> {
         }
         if self.at.is_some_and(|at| at < self.plan.script.len()) {
             faults.push(Move::Vanish);
+        }
+        if world.behind == 0 && world.machines.iter().any(|machine| !machine.is_up) {
+            faults.push(Move::SetBack);
         }
         self.burials(&world, &mut moves);
         if moves.is_empty() && self.next_time(&world).is_some() {
@@ -164,6 +173,7 @@ impl Run<'_> {
                 Taken::Garbage,
                 Taken::Unreached,
                 Taken::Late,
+                Taken::Unsent,
             ];
             faults.extend(others.map(|taken| Move::Take(place, taken)));
         }
@@ -241,9 +251,9 @@ impl Run<'_> {
         };
         let id = world.machines[who.index].id;
         let mut unfinished = world.tables.unfinished();
-        unfinished.any(|(gid, owner, next_run)| {
+        unfinished.any(|(global, owner)| {
             let is_free = owner == 0 || owner == id || world.tables.is_dead(owner);
-            next_run <= world.now && is_free && !process.has(gid)
+            is_free && is_due(global, world.clock(who)) && !process.has(&global.gid)
         })
     }
 
@@ -253,8 +263,11 @@ impl Run<'_> {
         let timers = world.timers.iter();
         let timers =
             timers.filter(|timer| is_running(timer.who) && Arc::strong_count(&timer.slot) > 1);
-        let due = world.tables.unfinished().map(|(_, _, next_run)| next_run);
-        let due = due.filter(|next_run| *next_run > world.now && *next_run < u64::MAX - 1);
+        let due = world.tables.unfinished().map(|(global, _)| global.next_run);
+        let due = due.filter(|next_run| *next_run < u64::MAX - 1);
+        let clocks = || world.machines.iter().map(|machine| machine.behind);
+        let due = due.flat_map(|next_run| clocks().map(move |behind| next_run + behind));
+        let due = due.filter(|at| *at > world.now);
         timers.map(|timer| timer.at).chain(due).min()
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 /// The transaction's name.
 pub const GID: &str = "g";
 /// When the model's clock starts.
-pub const START: Micros = 1_000 * SECOND;
+pub const START: Micros = 1_000_000 * SECOND;
 
 /// What a client does, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

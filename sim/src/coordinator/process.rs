@@ -167,7 +167,7 @@ impl Outside for Process {
         let mut world = self.world();
         world.random = world.random.wrapping_mul(6_364_136_223_846_793_005) + 1;
         Moment {
-            now: world.now,
+            now: world.clock(self.who),
             random: world.random >> 20,
             rules: world.rules,
         }
@@ -233,8 +233,8 @@ impl Outside for Process {
             _ => impossible(),
         }
     }
-    async fn hasten(&self, gid: &str) -> Result<(), Outage> {
-        let what = Use::Hasten(gid.to_owned());
+    async fn hasten(&self, gid: &str, pause: Micros) -> Result<(), Outage> {
+        let what = Use::Hasten(gid.to_owned(), pause);
         self.use_tables(what).await.map(drop)
     }
     async fn operate(
@@ -245,6 +245,12 @@ impl Outside for Process {
     ) -> Result<Saved, Outage> {
         let what = Use::Operate(Box::new(before), Box::new(after));
         match self.use_tables(what).await? {
+            Used::Saved(saved) => Ok(saved),
+            _ => impossible(),
+        }
+    }
+    async fn pause(&self, gid: &str, since: Micros, (): ()) -> Result<Saved, Outage> {
+        match self.use_tables(Use::Pause(gid.to_owned(), since)).await? {
             Used::Saved(saved) => Ok(saved),
             _ => impossible(),
         }
@@ -281,7 +287,7 @@ impl Outside for Process {
         }
         Box::pin(async move {
             let reply = wait::<Reply>(&slot).await;
-            let now = self.world().now;
+            let now = self.world().clock(self.who);
             (reply, Some(attempt(now)))
         })
     }

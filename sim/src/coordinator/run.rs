@@ -15,15 +15,30 @@ use cohort_coordinator_core::{
     Outside,
     decide::{Operation, Rules},
     lease,
-    model::{Pattern, Reply},
+    model::{Global, Micros, Pattern, Reply, SECOND},
     operators,
     outside::Callee,
     tables::Tables,
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// Steps until all must have ended in the calm.
 pub const CALM_STEPS: usize = 3_000;
+
+/// In which nothing waits for so long.
+const CALM: Micros = 3_600 * SECOND;
+/// So long an operator waits for calls under way.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// So far clocks are set back.
+pub(super) const DAY: Micros = 86_400 * SECOND;
+
+/// Whether a coordinator takes it up, if nobody drives it.
+pub(super) fn is_due(global: &Global, now: Micros) -> bool {
+    global.next_run <= now || global.next_run < Micros::MAX && global.is_ahead_by(now) > 0
+}
 
 /// See the module.
 pub struct Run<'a> {
@@ -64,10 +79,12 @@ impl<'a> Run<'a> {
             is_up: true,
             is_paused: false,
             is_cut_off: false,
+            behind: 0,
         };
         let machines: Vec<Machine> = (0..plan.machines).map(machine).collect();
         let world = World {
             now: START,
+            behind: 0,
             rules: Rules::default(),
             tables: Tables::default(),
             services: Services::default(),
@@ -76,6 +93,7 @@ impl<'a> Run<'a> {
             asked: Vec::new(),
             calls: Vec::new(),
             timers: Vec::new(),
+            is_paused_beside: false,
             random: 1,
             wrong: None,
             story: is_told.then(String::new),
@@ -142,6 +160,7 @@ impl<'a> Run<'a> {
         self.again = 0;
         self.world().tell(|_| "calm".to_owned());
         self.settle()?;
+        let begun = self.world().now;
         for index in 0..self.processes.len() {
             let machine = self.world().machines[index].clone();
             if !machine.is_up {
@@ -167,6 +186,9 @@ impl<'a> Run<'a> {
             };
             if self.is_over() {
                 return self.check();
+            }
+            if self.world().now - begun > CALM {
+                return Err(format!("it waits: {}", self.world().tables.shown(GID)));
             }
             self.make(first);
         }
@@ -284,6 +306,10 @@ impl<'a> Run<'a> {
                 self.crash(index);
             }
             Move::Restart(index) => self.restart(index),
+            Move::SetBack => {
+                self.fault(chosen);
+                self.world().behind += DAY;
+            }
             Move::Pause(index) => {
                 self.fault(chosen);
                 self.world().machines[index].is_paused = true;
@@ -317,7 +343,7 @@ impl<'a> Run<'a> {
     fn apply(&mut self, place: usize, is_heard: bool) {
         let mut world = self.world();
         let asked = world.asked.remove(place);
-        let used = world.use_tables(asked.me, &asked.what);
+        let used = world.use_tables(&asked);
         world.tell(|world| {
             let name = name(&asked.what);
             format!("{} {name}: {}", asked.who.index, world.tables.shown(GID))
@@ -367,6 +393,7 @@ impl<'a> Run<'a> {
             Taken::Failure if call.callee == Callee::Client => Reply::Error("no".into()),
             Taken::Failure => Reply::Failure("no".into()),
             Taken::Ongoing => Reply::Ongoing,
+            Taken::Unsent => Reply::Unsent,
             Taken::Garbage | Taken::Unreached | Taken::Late => Reply::Error("garbage".into()),
         });
     }
@@ -401,12 +428,13 @@ impl<'a> Run<'a> {
         let due: Vec<String> = {
             let world = self.world();
             let id = world.machines[index].id;
-            let is_due = |&(_, owner, next_run): &(&str, u64, u64)| {
+            let now = world.clock(running.process.who);
+            let is_due = |&(global, owner): &(&Global, u64)| {
                 let is_free = owner == 0 || owner == id || world.tables.is_dead(owner);
-                next_run <= world.now && is_free
+                is_free && is_due(global, now)
             };
             let due = world.tables.unfinished().filter(is_due);
-            due.map(|(gid, ..)| gid.to_owned()).collect()
+            due.map(|(global, _)| global.gid.clone()).collect()
         };
         for gid in due {
             running.take_up(&gid);
@@ -481,7 +509,8 @@ impl<'a> Run<'a> {
                 Operated::Resume => Operation::Resume,
                 Operated::Retry => Operation::Retry,
             };
-            let done = operators::change(&shared, GID, None, (&operation, "why"), |_, _, _| ());
+            let what = (&operation, "why");
+            let done = operators::change(&shared, GID, None, what, PATIENCE, |_, _, _| ());
             let done = done.await;
             shared
                 .world()
@@ -519,7 +548,7 @@ impl<'a> Run<'a> {
         };
         for asked in &writes[..done] {
             // Who asked is gone.
-            let _ = self.world().use_tables(asked.me, &asked.what);
+            let _ = self.world().use_tables(asked);
         }
         if id != 0 {
             self.remains.push(id);
@@ -531,13 +560,14 @@ impl<'a> Run<'a> {
 
     fn restart(&mut self, index: usize) {
         let mut world = self.world();
-        let is_shared = world.is_shared();
+        let (is_shared, behind) = (world.is_shared(), world.behind);
         world.last_id += 1;
         let id = if is_shared { world.last_id } else { 0 };
         let machine = &mut world.machines[index];
         machine.life += 1;
         machine.id = id;
         machine.is_up = true;
+        machine.behind = behind;
         let who = Who {
             index,
             life: machine.life,
@@ -563,6 +593,7 @@ impl<'a> Run<'a> {
         if is_dead {
             world.last_id += 1;
             world.machines[index].id = world.last_id;
+            world.machines[index].behind = world.behind;
         }
         world.machines[index].is_cut_off = false;
         let id = world.machines[index].id;
@@ -588,7 +619,8 @@ fn name(what: &super::world::Use) -> &'static str {
         Use::Claim(_) => "claims",
         Use::Save(..) => "saves",
         Use::Tell(..) => "tells",
-        Use::Hasten(_) => "hastens",
+        Use::Hasten(..) => "hastens",
+        Use::Pause(..) => "writes a pause",
         Use::Operate(..) => "writes what an operator does",
         Use::Register(..) => "registers",
     }

@@ -52,8 +52,9 @@ pub enum Use {
     Claim(String),
     Save(By, Box<Transaction>, Box<Transaction>),
     Tell(u64, News),
-    Hasten(String),
+    Hasten(String, Micros),
     Operate(Box<Transaction>, Box<Transaction>),
+    Pause(String, Micros),
     Register(String, Pattern, Vec<Branch>),
 }
 
@@ -125,11 +126,16 @@ pub struct Machine {
     pub is_paused: bool,
     /// No beat came through for some time.
     pub is_cut_off: bool,
+    /// So far its clock is behind the first one.
+    pub behind: Micros,
 }
 
 /// See the module.
 pub struct World {
+    /// The time by a clock that nobody sets.
     pub now: Micros,
+    /// So far the clock is behind it by which coordinators that start go from then on.
+    pub behind: Micros,
     pub rules: Rules,
     pub tables: Tables,
     pub services: Services,
@@ -137,6 +143,8 @@ pub struct World {
     pub asked: Vec<Asked>,
     pub calls: Vec<Call>,
     pub timers: Vec<Timer>,
+    /// A pause was written beside a coordinator elsewhere, which has not heard of it yet.
+    pub is_paused_beside: bool,
     pub random: u64,
     pub last_id: u64,
     /// What does not hold.
@@ -153,6 +161,10 @@ impl World {
     pub fn lives(&self, who: Who) -> bool {
         let machine = &self.machines[who.index];
         machine.is_up && machine.life == who.life
+    }
+    /// What time it is for a coordinator.
+    pub fn clock(&self, who: Who) -> Micros {
+        self.now - self.machines[who.index].behind
     }
     pub fn is_halted(&self, who: Who) -> bool {
         !self.lives(who) || self.machines[who.index].is_cut_off
@@ -176,11 +188,13 @@ impl World {
     }
 
     /// Uses the tables, as the server that has them does.
-    pub fn use_tables(&mut self, me: u64, what: &Use) -> Result<Used, Outage> {
+    pub fn use_tables(&mut self, asked: &Asked) -> Result<Used, Outage> {
+        let (me, what, now) = (asked.me, &asked.what, self.clock(asked.who));
         // Whoever was declared dead writes nothing: its beat is part of each of its writes.
         if !what.is_read() && self.tables.is_dead(me) {
             return Err(Outage);
         }
+        let is_shared = self.is_shared();
         let tables = &mut self.tables;
         Ok(match what {
             Use::Load(gid) => Used::Loaded(tables.load(gid)),
@@ -190,7 +204,7 @@ impl World {
             Use::Claim(gid) => Used::Claimed(tables.claim(me, gid)),
             Use::Save(by, before, after) => {
                 let was = tables.status(&after.global.gid);
-                let saved = tables.save(me, *by, before, after);
+                let saved = tables.save(me, *by, (before, after), now);
                 let is = tables.status(&after.global.gid);
                 if was != is && was.is_some_and(|was| was.is_final()) {
                     self.fail(|| format!("{was:?} became {is:?}"));
@@ -203,9 +217,14 @@ impl World {
                 }
                 Used::Told
             }
-            Use::Operate(before, after) => Used::Saved(tables.operate(me, before, after)),
-            Use::Hasten(gid) => {
-                tables.hasten(gid, self.now);
+            Use::Operate(before, after) => Used::Saved(tables.operate(me, (before, after), now)),
+            Use::Pause(gid, since) => {
+                let saved = tables.pause(gid, *since);
+                self.is_paused_beside |= saved == Saved::Yes && is_shared;
+                Used::Saved(saved)
+            }
+            Use::Hasten(gid, pause) => {
+                tables.hasten(gid, *pause, now);
                 Used::Told
             }
             Use::Register(gid, pattern, branches) => {
@@ -242,7 +261,7 @@ impl World {
             self.fail(|| format!("{branch} {op} of {gid} is called twice at once"));
         } else if self.tables.is_dead(me) {
             self.fail(|| format!("{me} was declared dead, and calls {branch} {op} of {gid}"));
-        } else if self.tables.is_paused(gid) {
+        } else if self.tables.is_paused(gid) && !self.is_paused_beside {
             self.fail(|| format!("{branch} {op} of {gid} is called, and it is paused"));
         }
     }

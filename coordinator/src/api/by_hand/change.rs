@@ -6,9 +6,16 @@ use crate::{
     model::{Micros, Status},
     store::{CHUNK, Found, Operated},
 };
-use cohort_coordinator_core::{Outside, operators};
+use cohort_coordinator_core::{
+    Outside,
+    operators::{self, Refused},
+};
+use futures_util::stream::{self, StreamExt};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// A change, and who makes it.
 struct Order {
@@ -95,15 +102,8 @@ pub(super) async fn change(
     if order.is_dry {
         return would_change(coordinator, &order, fields).await;
     }
-    let (mut done, mut refused) = (Vec::new(), Vec::new());
     if let Some(confirmed) = confirmed(fields)? {
-        for (gid, status) in confirmed {
-            match change_one(coordinator, &gid, Some(status), &order).await? {
-                Ok(()) => done.push(gid),
-                Err(why) => refused.push(json!({ "gid": gid, "why": why })),
-            }
-        }
-        return Ok(json!({ "done": done, "refused": refused }));
+        return change_many(coordinator, confirmed, &order).await;
     }
     let gid = text(fields, "gid");
     if gid.is_empty() {
@@ -113,9 +113,47 @@ pub(super) async fn change(
     if coordinator.store.load(&gid).await?.is_none() {
         return Err(Refusal::Missing(gid));
     }
-    let changed = change_one(coordinator, &gid, None, &order).await?;
-    changed.map_err(Refusal::Failure)?;
-    Ok(json!({ "done": [gid], "refused": [] }))
+    let patience = coordinator.options.patience;
+    match change_one(coordinator, &gid, None, &order, patience).await? {
+        Ok(()) => Ok(json!({ "done": [gid], "refused": [] })),
+        Err(Refused::Busy) => Err(Refusal::Ongoing(BUSY.into())),
+        Err(Refused::Never(why)) => Err(Refusal::Failure(why)),
+    }
+}
+
+/// What is told of one that is not changed because a call under way would have to end first.
+const BUSY: &str = "it is still being called: try again, or forceStop";
+/// So many are changed at once: one whose call hangs holds up none of the others.
+const AT_ONCE: usize = 64;
+
+/// Changes those that were confirmed. All together wait for calls under way as long as one would, and
+/// then each a little.
+async fn change_many(
+    coordinator: &Arc<Coordinator>,
+    confirmed: Vec<(String, Status)>,
+    order: &Order,
+) -> Result<Value> {
+    const LITTLE: Duration = Duration::from_millis(200);
+    let until = Instant::now() + coordinator.options.patience;
+    let changes = confirmed.into_iter().map(async |(gid, status)| {
+        let patience = until.saturating_duration_since(Instant::now()).max(LITTLE);
+        let changed = change_one(coordinator, &gid, Some(status), order, patience).await;
+        (gid, changed)
+    });
+    let mut changes = stream::iter(changes).buffered(AT_ONCE);
+    let (mut done, mut refused) = (Vec::new(), Vec::new());
+    while let Some((gid, changed)) = changes.next().await {
+        let why = match changed? {
+            Ok(()) => {
+                done.push(gid);
+                continue;
+            }
+            Err(Refused::Busy) => BUSY.to_owned(),
+            Err(Refused::Never(why)) => why,
+        };
+        refused.push(json!({ "gid": gid, "why": why }));
+    }
+    Ok(json!({ "done": done, "refused": refused }))
 }
 
 /// What a change would change, and what would refuse it.
@@ -169,10 +207,11 @@ async fn change_one(
     gid: &str,
     seen: Option<Status>,
     order: &Order,
-) -> Result<std::result::Result<(), String>> {
+    patience: Duration,
+) -> Result<std::result::Result<(), Refused>> {
     let what = (&order.operation, order.reason.as_str());
     let record = |from, to, now| record(order, from, to, now);
-    Ok(operators::change(coordinator, gid, seen, what, record).await?)
+    Ok(operators::change(coordinator, gid, seen, what, patience, record).await?)
 }
 
 fn record(order: &Order, from: Status, to: Status, now: Micros) -> Operated {
