@@ -2,10 +2,7 @@
 
 use super::{
     descriptor::Descriptor,
-    lock::{
-        rows,
-        tree::{Name, TreeLocks},
-    },
+    lock::{row::Name, rows, tree::TreeLocks},
 };
 use crate::invariant::{Broken, broken};
 use smallvec::SmallVec;

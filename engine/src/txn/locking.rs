@@ -5,7 +5,8 @@ use super::{
     held::{HeldLock, HeldLocks, LockTree},
     lock::{
         Target,
-        tree::{Attempt, Name, TreeLocks},
+        row::Name,
+        tree::{Attempt, TreeLocks},
     },
     transaction::Txn,
     waiter::{Waiter, Woken, deadline},

@@ -51,6 +51,7 @@
 
 mod info;
 pub(super) mod mdl;
+pub(super) mod row;
 pub(super) mod rows;
 pub(super) mod table_lock;
 #[cfg(test)]
@@ -71,6 +72,7 @@ use super::{
 };
 use crate::types::{IdMap, TreeId};
 use parking_lot::{Mutex, RwLock};
+use row::Name;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::{
@@ -80,7 +82,7 @@ use std::{
     time::{Duration, Instant},
 };
 use table_lock::TableLock;
-use tree::{Name, TreeLocks};
+use tree::TreeLocks;
 
 /// What a transaction waits for.
 #[derive(Clone)]

@@ -7,7 +7,7 @@
 
 use super::{
     super::{LockMode, descriptor::Descriptor},
-    tree::{Name, RowLock},
+    row::{Name, RowLock},
 };
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -183,9 +183,9 @@ impl Rows {
     }
     /// Gives back all locks, if they are those of one transaction whom nobody waits for; what is
     /// returned is to be dropped when others may come again.
-    pub fn release_all(&mut self, who: &Arc<Descriptor>) -> Option<impl Drop + use<>> {
+    pub fn release_all(&mut self, who: &Arc<Descriptor>) -> Option<Rows> {
         let alone = self.full.is_empty() && is_same(self.only.as_ref(), who);
-        alone.then(|| std::mem::take(&mut self.single))
+        alone.then(|| std::mem::take(self))
     }
     /// A lock that others have to do with.
     pub fn shared(&self, name: &[u8]) -> Option<&RowLock> {

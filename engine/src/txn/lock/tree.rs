@@ -7,20 +7,17 @@ use super::{
         waiter::{Waiter, Woken},
     },
     info::{LockInfo, LockKind},
+    row::{Name, Request, compatible},
     rows::{Place, Rows},
 };
 use crate::types::TreeId;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     ops::Bound,
     sync::{Arc, atomic::Ordering},
 };
-
-/// What a row lock is named: the row's key or, in a unique index, the entry's parts without the
-/// key of its row.
-pub(in super::super) type Name = SmallVec<[u8; 24]>;
 
 /// The lock table of one tree.
 pub(in super::super) struct TreeLocks {
@@ -34,68 +31,6 @@ struct State {
     rows: Rows,
     ranges: Vec<(Arc<Descriptor>, Ranges)>,
     inserts: Vec<BlockedInsert>,
-}
-
-/// The lock of a row that several have to do with, or whose name is long.
-#[derive(Default)]
-pub(super) struct RowLock {
-    holders: SmallVec<[(Arc<Descriptor>, LockMode); 1]>,
-    queue: Queue,
-}
-
-/// Those who wait for a row's lock; hardly any has some.
-#[derive(Default)]
-#[expect(clippy::box_collection, reason = "8 bytes in every lock, not 32")]
-struct Queue(Option<Box<VecDeque<Request>>>);
-
-impl Queue {
-    fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-    fn iter(&self) -> impl DoubleEndedIterator<Item = &Request> + ExactSizeIterator {
-        self.0
-            .as_deref()
-            .map_or_else(Default::default, VecDeque::iter)
-    }
-    fn front(&self) -> Option<&Request> {
-        self.0.as_deref()?.front()
-    }
-    fn get(&self, place: usize) -> Option<&Request> {
-        self.0.as_deref()?.get(place)
-    }
-    fn back(&self) -> Option<&Request> {
-        self.0.as_deref()?.back()
-    }
-    fn pop_front(&mut self) -> Option<Request> {
-        let first = self.0.as_deref_mut()?.pop_front();
-        self.shrink();
-        first
-    }
-    fn push_back(&mut self, request: Request) {
-        self.0.get_or_insert_default().push_back(request);
-    }
-    fn insert(&mut self, place: usize, request: Request) {
-        self.0.get_or_insert_default().insert(place, request);
-    }
-    fn retain(&mut self, wanted: impl FnMut(&Request) -> bool) {
-        if let Some(queue) = self.0.as_deref_mut() {
-            queue.retain(wanted);
-        }
-        self.shrink();
-    }
-    /// None is never an empty one.
-    fn shrink(&mut self) {
-        if self.0.as_deref().is_some_and(VecDeque::is_empty) {
-            self.0 = None;
-        }
-    }
-}
-
-struct Request {
-    waiter: Arc<Waiter>,
-    mode: LockMode,
-    /// The requester holds it shared already.
-    upgrade: bool,
 }
 
 /// An insert that waits for others' range locks to go.
@@ -187,79 +122,6 @@ pub(in super::super) enum Attempt {
     Queued(Arc<Waiter>),
     /// Others hold it, and the caller does not want to wait.
     Refused,
-}
-
-fn compatible(a: LockMode, b: LockMode) -> bool {
-    a == LockMode::Shared && b == LockMode::Shared
-}
-
-impl RowLock {
-    pub fn held_by(&self, who: &Arc<Descriptor>) -> Option<LockMode> {
-        let holder = self
-            .holders
-            .iter()
-            .find(|(holder, _)| Arc::ptr_eq(holder, who));
-        holder.map(|(_, mode)| *mode)
-    }
-    fn admits(&self, who: &Arc<Descriptor>, mode: LockMode) -> bool {
-        self.holders
-            .iter()
-            .all(|(holder, held)| Arc::ptr_eq(holder, who) || compatible(*held, mode))
-    }
-    /// Whether another transaction holds it X.
-    pub fn is_foreign(&self, who: &Arc<Descriptor>) -> bool {
-        self.holders
-            .iter()
-            .any(|(holder, mode)| *mode == LockMode::Exclusive && !Arc::ptr_eq(holder, who))
-    }
-    pub fn hold(&mut self, who: &Arc<Descriptor>, mode: LockMode) {
-        match self
-            .holders
-            .iter_mut()
-            .find(|(holder, _)| Arc::ptr_eq(holder, who))
-        {
-            Some((_, held)) => *held = mode,
-            None => self.holders.push((Arc::clone(who), mode)),
-        }
-    }
-    /// Grants what can be granted, first come first served; tells whom to wake.
-    fn hand_over(&mut self, woken: &mut SmallVec<[Arc<Waiter>; 4]>) {
-        while let Some(next) = self.queue.front() {
-            if !self.admits(&next.waiter.descriptor, next.mode) {
-                return;
-            }
-            let Some(next) = self.queue.pop_front() else {
-                return;
-            };
-            if next.waiter.grant() {
-                self.hold(&next.waiter.descriptor, next.mode);
-                woken.push(next.waiter);
-            }
-        }
-    }
-    /// After somebody has gone. A lock that others share is handed over at once; a free one is
-    /// left to whoever comes first, and the head of the queue is told to come. Handing it over
-    /// instead would leave it idle until the head runs, and make everyone who arrives meanwhile
-    /// queue up behind it and sleep: a convoy that never ends. Only a head that has been passed
-    /// over for too long gets it directly.
-    fn pass_on(&mut self, woken: &mut SmallVec<[Arc<Waiter>; 4]>) {
-        match self.queue.front() {
-            Some(head) if self.holders.is_empty() && !head.waiter.is_starved() => {
-                if head.waiter.nudge() {
-                    woken.push(Arc::clone(&head.waiter));
-                }
-            }
-            _ => self.hand_over(woken),
-        }
-    }
-    /// Whether one who has just come may take the lock although others are queued.
-    fn may_barge(&self) -> bool {
-        let head = self.queue.front();
-        self.holders.is_empty() && head.is_none_or(|head| !head.waiter.is_starved())
-    }
-    fn is_free(&self) -> bool {
-        self.holders.is_empty() && self.queue.is_empty()
-    }
 }
 
 impl State {
