@@ -30,8 +30,8 @@ LEFT_OUT = re.compile(
     r"\b(GLOBAL|PERSIST|PERSIST_ONLY|PURGE|RESET|LOCK INSTANCE|READ LOCK)\b|read_only|sql_log_bin"
     r"|div_precision_increment|default_week_format|block_encryption_mode", re.IGNORECASE)
 # Scripts whose definitions and rows MySQL's log has in forms of its own.
-FROM_MYSQL = {"added_now", "checks", "create_select", "defaults", "foreign_keys", "forgiven_rows", "json_tables", "multi_valued_values",
-              "numbered", "numbers_of_new_columns"}
+FROM_MYSQL = {"added_now", "checks", "create_select", "defaults", "foreign_keys", "forgiven_rows",
+              "json_tables", "multi_valued_values", "numbered", "numbers_of_new_columns"}
 # Before these the tables are compared; after queries there is nothing new to compare.
 ENDS = {"DROP", "TRUNCATE", "RENAME", "ALTER"}
 QUERIES = {"SELECT", "SHOW", "SET", "EXPLAIN", "DESC", "WITH", "TABLE", "VALUES"}

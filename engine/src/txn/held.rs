@@ -18,7 +18,7 @@ pub(super) struct HeldLocks {
     ranges: usize,
     /// Memory of the row locks in the lock tables, in bytes, and of names that are too long to be in
     /// `held` itself.
-    names: usize,
+    elsewhere: usize,
     /// So many of `held` are kept to the end. Those after them are of the row that is being looked
     /// at, whose lock may yet be given back.
     pub kept: usize,
@@ -31,18 +31,18 @@ impl HeldLocks {
     }
     /// About how much memory its locks take.
     pub fn bytes(&self) -> usize {
-        self.held.len() * size_of::<HeldLock>() + self.ranges * RANGE_BYTES + self.names
+        self.held.len() * size_of::<HeldLock>() + self.ranges * RANGE_BYTES + self.elsewhere
     }
     /// Notes a lock; `tree` is the position of its lock table.
     pub fn push(&mut self, tree: usize, name: &[u8]) {
         let name = Name::from(name);
-        self.names += outside(&name);
+        self.elsewhere += elsewhere(&name);
         let tree = u32::try_from(tree).unwrap_or(u32::MAX);
         self.held.push(HeldLock { tree, name });
     }
     /// One of the locks was given back.
     pub fn forget(&mut self, name: &Name) {
-        self.names -= outside(name);
+        self.elsewhere -= elsewhere(name);
     }
     /// Gives back the row locks in lock tables where nobody else has any.
     pub fn release_whole(&mut self, who: &Arc<Descriptor>) {
@@ -71,7 +71,7 @@ impl HeldLocks {
 
 /// What a row lock takes in its lock table, and its name if that is too long to be in its place: it is
 /// there twice.
-fn outside(name: &Name) -> usize {
+fn elsewhere(name: &Name) -> usize {
     let twice = if name.spilled() { 2 * name.len() } else { 0 };
     rows::bytes(name) + twice
 }

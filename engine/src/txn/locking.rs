@@ -196,13 +196,18 @@ impl Txn {
         Ok(())
     }
     /// Whether others hold row locks X in a range.
-    pub(super) fn has_pending(&mut self, tree: TreeId, low: &[u8], high: Option<&[u8]>) -> bool {
+    pub(super) fn has_pending(
+        &mut self,
+        tree: TreeId,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Result<bool, TxnError> {
         if is_temporary(tree) {
-            return false;
+            return Ok(false);
         }
         let place = self.lock_tree(tree);
-        let known = self.locks.tree(place);
-        known.is_ok_and(|known| known.locks.has_foreign(&self.descriptor, low, high))
+        let known = self.locks.tree(place)?;
+        Ok(known.locks.has_foreign(&self.descriptor, low, high))
     }
     /// The names of the row locks X that others hold in a range.
     pub(super) fn foreign_locks(
@@ -220,12 +225,16 @@ impl Txn {
             known.locks.foreign(&self.descriptor, low, high)
         })
     }
+    /// Gives back a lock that is not among those it has any more.
+    fn give_back(&mut self, lock: &HeldLock) {
+        self.locks.forget(&lock.name);
+        if let Ok(locks) = self.locks.table(lock) {
+            locks.release(&self.descriptor, &lock.name);
+        }
+    }
     fn release_last(&mut self) {
         if let Some(lock) = self.locks.held.pop() {
-            self.locks.forget(&lock.name);
-            if let Ok(locks) = self.locks.table(&lock) {
-                locks.release(&self.descriptor, &lock.name);
-            }
+            self.give_back(&lock);
         }
     }
     /// How many locks it has: those taken later come after them.
@@ -243,10 +252,7 @@ impl Txn {
         let to = to.min(self.locks.held.len());
         let gone: Vec<HeldLock> = self.locks.held.drain(from.min(to)..to).collect();
         for lock in gone {
-            self.locks.forget(&lock.name);
-            if let Ok(locks) = self.locks.table(&lock) {
-                locks.release(&self.descriptor, &lock.name);
-            }
+            self.give_back(&lock);
         }
     }
     /// Makes the locks taken after the first `kept` shared.

@@ -260,7 +260,7 @@ impl Scan {
             let tree = passed.low.tree();
             let high = (passed.high.tree() == tree).then(|| passed.high.key());
             // Behind the first row nobody is waited for.
-            if limit > 1 && txn.has_pending(tree, passed.low.key(), high) {
+            if limit > 1 && txn.has_pending(tree, passed.low.key(), high)? {
                 return self.next_locking(txn, batch, 1, mode, conflict);
             }
             txn.lock_range(tree, passed.low.key(), high, conflict)?;

@@ -10,8 +10,9 @@
 //!
 //! Each tree has a [`TreeLocks`](tree::TreeLocks): an ordered map from lock name to holders and a
 //! FIFO queue, and the range locks of each transaction, under one mutex; a lock that one transaction
-//! has and nobody waits for is little more than its name (`rows`). When a lock becomes free, the head of its queue is woken, but one who comes just then may take it first; who has waited
-//! for long is not passed over any more.
+//! has and nobody waits for is little more than its name (`rows`). When a lock becomes free, the
+//! head of its queue is woken, but one who comes just then may take it first; who has waited for
+//! long is not passed over any more.
 //!
 //! * A row's lock is named by its key. An entry of a unique index is named by its parts without
 //!   the row's key, so that two uncommitted rows with equal values meet; entries of other indexes
