@@ -50,6 +50,9 @@ pub struct Origin {
     pub version: Option<u32>,
 }
 
+/// What is done just before a transaction becomes visible.
+pub(super) type JustBefore = Box<dyn FnOnce() + Send>;
+
 /// The rows event that takes further rows.
 struct OpenRows {
     table: TableId,
@@ -91,6 +94,8 @@ pub struct Batch {
     unlisted: bool,
     /// See `checked_by`.
     sql_mode: u64,
+    /// See `just_before_visible`.
+    just_before: Option<JustBefore>,
     /// Nothing can be added any more.
     closed: bool,
     /// Size of the largest event.
@@ -119,6 +124,7 @@ impl Batch {
             source: None,
             unlisted: false,
             sql_mode: Reading::PLAIN.sql_mode,
+            just_before: None,
             closed: false,
             largest: 0,
             start: 0,
@@ -189,6 +195,18 @@ impl Batch {
     /// before the fsync, so that both may be in one group.)
     pub fn follows(&mut self, seq: Seq) {
         self.after = self.after.max(seq);
+    }
+
+    /// Has something done once, just before the transaction becomes visible, and not at all if it
+    /// never does. It must be short and not block: the next group waits. Who saw what it did and
+    /// wants to see the transaction too calls `Log::wait_published`.
+    pub fn just_before_visible(&mut self, act: impl FnOnce() + Send + 'static) {
+        self.just_before = Some(Box::new(act));
+    }
+
+    /// What was asked for with `just_before_visible`.
+    pub(super) fn take_just_before(&mut self) -> Option<JustBefore> {
+        self.just_before.take()
     }
 
     /// Records one inserted row. Images are those of the log: see `types::row::hidden`.

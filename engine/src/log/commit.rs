@@ -290,6 +290,15 @@ impl Log {
         Err(failed.unwrap_or_else(|| shared.failure()))
     }
 
+    /// Waits, for a moment only, until `seq` is visible, of which the caller has seen what was done
+    /// just before that.
+    pub fn wait_published(&self, seq: Seq) {
+        if self.visible() < seq {
+            self.shared.in_flight.pass();
+            debug_assert!(self.visible() >= seq, "it is published: {seq}");
+        }
+    }
+
     /// Makes everything up to `seq` durable even if sync_binlog is not 1; to be called before a
     /// checkpoint with these commits is made durable.
     pub fn wait_durable(&self, seq: Seq) -> Result<(), LogError> {

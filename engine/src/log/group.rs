@@ -3,6 +3,7 @@
 
 use super::{
     Batch,
+    batch::JustBefore,
     semi_sync::{SemiSync, Written},
     tell::{Tell, Told},
     times::GroupTimes,
@@ -42,6 +43,8 @@ pub(super) struct Group {
     state: AtomicU32,
     /// Whom to tell when it is visible or failed. Closed (`None`) then.
     to_tell: Mutex<Option<Vec<Tell>>>,
+    /// What members want done just before it becomes visible.
+    just_before: Mutex<Vec<JustBefore>>,
     /// Members whose changes are not yet where readers find them.
     unapplied: AtomicU32,
     /// Whether all members are placed, written and (if so configured) synced.
@@ -58,6 +61,7 @@ impl Group {
             log,
             state: AtomicU32::new(PENDING),
             to_tell: Mutex::new(Some(Vec::new())),
+            just_before: Mutex::default(),
             unapplied: AtomicU32::new(0),
             written: AtomicBool::new(false),
             place: OnceLock::new(),
@@ -159,8 +163,10 @@ impl Open {
     }
 
     /// Adds a member.
-    pub(super) fn push(&mut self, batch: Batch) {
+    pub(super) fn push(&mut self, mut batch: Batch) {
         self.commits += 1;
+        let just_before = batch.take_just_before();
+        self.group.just_before.lock().extend(just_before);
         self.group.unapplied.fetch_add(1, SeqCst);
         if batch.events().len() < LARGE {
             self.bytes.extend_from_slice(batch.events());
@@ -204,10 +210,18 @@ impl InFlight {
                 groups.push_front(group);
                 break;
             }
+            for act in std::mem::take(&mut *group.just_before.lock()) {
+                act();
+            }
             visible.store(group.last.load(SeqCst), SeqCst);
             group.finish(VISIBLE, &mut told);
         }
         told
+    }
+
+    /// Waits for whoever is making groups visible at this moment.
+    pub(super) fn pass(&self) {
+        drop(self.0.lock());
     }
 
     /// How many commits are written and not visible yet.

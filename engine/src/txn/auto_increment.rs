@@ -13,7 +13,7 @@ use std::sync::{
 impl Inner {
     /// A table's state, by its definition.
     pub(super) fn state(&self, table: &Table) -> Option<Arc<TableState>> {
-        let dictionary = self.dictionary.load();
+        let dictionary = self.definitions.load();
         let listed = dictionary.entry(table.id);
         listed
             .map(|(_, state)| Arc::clone(state))

@@ -675,7 +675,7 @@ pub(super) fn check_references(
     }
     inner.checkpoint_now()?;
     let snapshot = inner.base.snapshot()?;
-    let dictionary = inner.dictionary.load_full();
+    let dictionary = inner.definitions.load_full();
     let mut references = Vec::new();
     for key in new
         .foreign_keys

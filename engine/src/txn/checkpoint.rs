@@ -108,7 +108,7 @@ impl Inner {
             self.merge_sealed(sealed, retired)?;
         }
         let view = self.views.load();
-        let known = self.placed.lock().version();
+        let known = self.definitions.placed().version();
         let told =
             retired.dictionary == Some(known) && retired.prepared == Some(self.prepared.version());
         let kept = !self.checkpointer.gtids_added.swap(false, Ordering::Relaxed);
@@ -158,7 +158,7 @@ impl Inner {
                 seq,
                 gtids,
                 position,
-                dictionary: Arc::clone(&self.placed.lock()),
+                dictionary: self.definitions.placed(),
                 prepared: (retired.prepared != Some(version))
                     .then(|| (version, self.prepared.logged())),
             }

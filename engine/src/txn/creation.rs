@@ -95,17 +95,12 @@ impl Txn {
         let counts = self.writes.row_counts(self.tables.len());
         let counts = self.tables.iter().zip(counts);
         let changes = std::mem::take(&mut *self.descriptor.overlay.lock());
-        let mut published = None;
+        let definitions = Arc::clone(&inner.definitions);
+        batch.just_before_visible(move || definitions.publish());
         let ticket = inner.place(batch, changes, counts, |seq| {
-            after.stamp(seq);
-            let after = Arc::new(after);
-            *inner.placed.lock() = Arc::clone(&after);
-            published = Some(after);
+            inner.definitions.place(after, seq);
         })?;
         let seq = inner.wait_for_log(&self.owner, ticket)?;
-        if let Some(after) = published {
-            inner.dictionary.store(after);
-        }
         self.writes.settle();
         self.give_up();
         Ok(seq)

@@ -234,7 +234,7 @@ impl Inner {
         let request = Request::new(owner, &held, &statement.text, lock_wait_ms);
         held.take_for_change(&request)?;
         held.take(&self.backup_lock, TableLock::Write, &request)?;
-        let dictionary = self.dictionary.load_full();
+        let dictionary = self.definitions.load_full();
         let tables = affected(&dictionary, change, related);
         // Who only keeps writers out must keep others like itself out, too.
         let alone = (mode == TableLock::ReadOnly).then_some(TableLock::Changing);
@@ -258,7 +258,7 @@ impl Inner {
             return Ok(());
         }
         let request = Request::new(owner, &barred.held, &statement.text, lock_wait_ms);
-        let dictionary = self.dictionary.load_full();
+        let dictionary = self.definitions.load_full();
         for id in &barred.tables {
             let (_, state) = dictionary.entry(*id).ok_or(TxnError::TableChanged)?;
             barred
@@ -277,7 +277,7 @@ impl Inner {
             return Ok(None);
         };
         let copies = matches!(change, SchemaChange::Rebuild { .. });
-        let dictionary = self.dictionary.load_full();
+        let dictionary = self.definitions.load_full();
         let (before, state) = unchanged(&dictionary, old)?;
         let gentle = barred.mode == TableLock::Changing;
         let descriptor = barred.held.descriptor();
@@ -309,7 +309,7 @@ impl Inner {
         {
             built.converted = Some((*now_micros, std::mem::take(settings)));
             built.next_row = Some((new.id, done.next_row));
-            let dictionary = self.dictionary.load_full();
+            let dictionary = self.definitions.load_full();
             let (before, state) = unchanged(&dictionary, old)?;
             new.auto_increment_min = numbers.next((before, state), new);
         }
@@ -327,8 +327,8 @@ impl Inner {
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
         let _one_at_a_time = self.ddl.lock();
-        let before = Arc::clone(&self.placed.lock());
-        let (records, mut after) = self.prepare_change((barred, related), change)?;
+        let before = self.definitions.placed();
+        let (records, after) = self.prepare_change((barred, related), change)?;
         let Records { records, replaced } = records;
         let mut batch = owner.batch(|session| Batch::new(&statement.database, session));
         for (key, value) in &records {
@@ -355,14 +355,11 @@ impl Inner {
         if let Some(building) = built.building {
             building.keep();
         }
-        let (mut ticket, after) = self.log.commit(batch, |seq| {
-            after.stamp(seq);
-            let after = Arc::new(after);
-            *self.placed.lock() = Arc::clone(&after);
-            after
-        })?;
-        ticket.applied();
-        let seq = self.wait_for_log(owner, ticket)?;
+        let definitions = Arc::clone(&self.definitions);
+        batch.just_before_visible(move || definitions.publish());
+        let (mut ticket, after) = self
+            .log
+            .commit(batch, |seq| self.definitions.place(after, seq))?;
         if let Some(locks) = locks {
             for id in &barred.tables {
                 let new = replaced
@@ -371,7 +368,8 @@ impl Inner {
                 locks.follow(*id, after.entry(new).map(|(_, state)| state));
             }
         }
-        self.dictionary.store(Arc::clone(&after));
+        ticket.applied();
+        let seq = self.wait_for_log(owner, ticket)?;
         let gone = gone_trees(&before, &after, barred, replaced);
         for tree in &gone {
             self.locks.forget(*tree);
@@ -386,7 +384,7 @@ impl Inner {
         (barred, related): (&Barred, &Related),
         change: SchemaChange<'_>,
     ) -> Result<(Records, Dictionary), TxnError> {
-        let before = Arc::clone(&self.placed.lock());
+        let before = self.definitions.placed();
         let expected = concerned_children(&before, &change) == related.children;
         if !expected || affected(&before, &change, related) != barred.tables {
             return Err(TxnError::TableChanged);

@@ -3,6 +3,7 @@
 use super::{
     TxnError,
     checkpointer::{Checkpointer, Pace},
+    definitions::Definitions,
     descriptor::Registry,
     dictionary::Dictionary,
     lock::LockManager,
@@ -99,10 +100,7 @@ pub(super) struct Inner {
     pub backup_lock: Arc<TableState>,
     /// XA: what waits between its two phases.
     pub prepared: Prepared,
-    /// What sessions see: as of a durable Seq.
-    pub dictionary: ArcSwap<Dictionary>,
-    /// As of the last Seq placed in the log; replaced inside the log's critical section.
-    pub placed: Mutex<Arc<Dictionary>>,
+    pub definitions: Arc<Definitions>,
     /// One DDL commits at a time.
     pub ddl: Mutex<()>,
     /// Sealing a delta waits for transactions that fill it before they have a Seq.
@@ -156,12 +154,12 @@ pub enum Step {
 impl Engine {
     /// The data dictionary as of now.
     pub fn dictionary(&self) -> Arc<Dictionary> {
-        self.inner.dictionary.load_full()
+        self.inner.definitions.load_full()
     }
     /// The version of the dictionary, without holding on to it.
     #[must_use]
     pub fn dictionary_version(&self) -> u64 {
-        self.inner.dictionary.load().version()
+        self.inner.definitions.load().version()
     }
     /// A number for a new table or tree; never handed out twice.
     pub fn new_id(&self) -> u32 {

@@ -44,6 +44,7 @@ mod commit;
 mod compact;
 mod creation;
 mod ddl;
+mod definitions;
 mod depends;
 mod descriptor;
 mod dictionary;

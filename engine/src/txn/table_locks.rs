@@ -67,12 +67,12 @@ impl Engine {
             locks.take_for_change(&request)?;
         }
         for (id, mode) in wanted {
-            let dictionary = self.inner.dictionary.load_full();
+            let dictionary = self.inner.definitions.load_full();
             let (_, state) = dictionary.entry(id).ok_or(TxnError::TableChanged)?;
             locks.take(state, mode, &request)?;
         }
         // Only now nobody can drop or rename them.
-        let dictionary = self.inner.dictionary.load();
+        let dictionary = self.inner.definitions.load();
         let same = |table: &Table| {
             let current = dictionary.table(&table.database, &table.name);
             current.is_some_and(|current| current.id == table.id)
@@ -141,7 +141,7 @@ impl Engine {
             found
                 .extend(listed.map(|(id, mode)| info(&who, MetadataObject::Table(id), mode, true)));
         }
-        let dictionary = inner.dictionary.load();
+        let dictionary = inner.definitions.load();
         let of_server = [&inner.read_lock, &inner.backup_lock];
         for state in of_server.into_iter().chain(dictionary.states()) {
             let holds = state.metadata_lock.holds().into_iter();

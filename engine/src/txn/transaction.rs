@@ -159,7 +159,7 @@ impl Txn {
             let own = self.owner.temporary.lock().table(table.id).map(Arc::clone);
             return Ok(own.map(|own| self.use_temporary(&own, writes)));
         }
-        let dictionary = self.engine.dictionary.load();
+        let dictionary = self.engine.definitions.load();
         let Some((_, state)) = dictionary.entry(table.id) else {
             return Ok(None);
         };
@@ -174,7 +174,7 @@ impl Txn {
         let mode = TableLock::of_use(writes);
         self.descriptor.tables.lock().push((state.id, mode));
         // Only now nothing can change the definition.
-        let dictionary = self.engine.dictionary.load();
+        let dictionary = self.engine.definitions.load();
         let current = dictionary.entry(table.id).map(|(current, _)| current);
         let same_name = |current: &&Arc<Table>| {
             current.name == table.name && current.database == table.database
@@ -183,10 +183,14 @@ impl Txn {
             self.unuse(&state, writes);
             return Ok(None);
         };
-        let snapshot = self.snapshot.as_ref();
-        if snapshot.is_some_and(|snapshot| snapshot.seq < current.since) {
-            self.unuse(&state, writes);
-            return Err(TxnError::TableChanged);
+        match &self.snapshot {
+            Some(snapshot) if snapshot.seq < current.since => {
+                self.unuse(&state, writes);
+                return Err(TxnError::TableChanged);
+            }
+            // Its rows are read by a snapshot that is taken later.
+            Some(_) => {}
+            None => self.engine.log.wait_published(current.since),
         }
         let current = Arc::clone(current);
         let table = Arc::clone(&current);

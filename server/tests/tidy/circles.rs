@@ -136,7 +136,8 @@ impl Reader {
         while self.at < self.words.len() {
             match self.peek(0) {
                 "mod" if self.peek(2) == "{" => self.inline_module(),
-                "use" => self.import(),
+                // `use<…>` behind a type says what that captures.
+                "use" if self.peek(1) != "<" => self.import(),
                 // Who may see an item, not a path to one.
                 "in" if self.at > 0 && self.words[self.at - 1] == "(" => {
                     self.at += 1;
@@ -212,7 +213,7 @@ impl Reader {
             match self.peek(0) {
                 "{" => {
                     self.at += 1;
-                    while self.peek(0) != "}" {
+                    while !matches!(self.peek(0), "}" | "") {
                         self.tree(&path, found);
                         if self.peek(0) == "," {
                             self.at += 1;
@@ -309,7 +310,7 @@ fn circles_are_found() {
     files.add(&["a", "one"], "use super::{Own, two::Two}; pub struct One;");
     files.add(
         &["a", "two"],
-        "// super::One\nfn f(x: super::One, s: \"super::three\") {}",
+        "// super::One\nfn f(x: super::One, s: \"super::three\") -> impl Sized + use<> {}",
     );
     files.add(
         &["a", "three"],

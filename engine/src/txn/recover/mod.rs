@@ -23,6 +23,7 @@ use super::{
     beside::{self, HIDDEN, ROW_NUMBERS},
     checkpoint,
     checkpointer::{Checkpointer, Pace},
+    definitions::Definitions,
     descriptor::Registry,
     dictionary::Dictionary,
     engine::{Checkpoints, Engine, EngineOptions, Inner},
@@ -139,7 +140,7 @@ fn start(inner: Inner, records: Records) -> Result<Engine, OpenError> {
     let inner = Arc::new(inner);
     let weak = Arc::downgrade(&inner);
     inner.base.name_trees(move |tree| {
-        let dictionary = weak.upgrade()?.dictionary.load_full();
+        let dictionary = weak.upgrade()?.definitions.load_full();
         dictionary.name_of(tree)
     });
     redo::restore(&inner, records)?;
@@ -583,8 +584,7 @@ impl Recovery<'_> {
         }
         let registry = Registry::new(parts.log.visible());
         let clock = parts.env.clone();
-        let dictionary = Arc::new(self.dictionary);
-        let next_id = self.header.next_id.max(dictionary.next_id());
+        let next_id = self.header.next_id.max(self.dictionary.next_id());
         let inner = Inner {
             dir: parts.dir,
             locks: LockManager::new(&registry, move || clock.wall_micros()),
@@ -594,8 +594,7 @@ impl Recovery<'_> {
                 base: Arc::new(snapshot),
             }),
             registry,
-            placed: Mutex::new(Arc::clone(&dictionary)),
-            dictionary: ArcSwap::new(dictionary),
+            definitions: Definitions::new(self.dictionary),
             ddl: Mutex::new(()),
             seal_gate: RwLock::new(()),
             next_id: AtomicU32::new(next_id),

@@ -68,7 +68,7 @@ fn redo_rows(
     beside: &mut Beside<'_>,
 ) -> Result<(), TxnError> {
     let unknown = || TxnError::Corrupt(format!("rows of an unknown table {id}"));
-    let dictionary = txn.engine.dictionary.load_full();
+    let dictionary = txn.engine.definitions.load_full();
     let (table, _) = dictionary.entry(id).ok_or_else(unknown)?;
     let table = txn.use_table(table, true)?.ok_or_else(unknown)?;
     let used = txn.tables.iter().find(|used| used.table.id == table.id);

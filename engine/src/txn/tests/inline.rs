@@ -60,3 +60,24 @@ fn run() -> Files {
 fn the_same_calls_give_the_same_files() {
     assert_eq!(run(), run());
 }
+
+/// Whoever waits for a statement's GTID may use what the statement defined.
+#[test]
+fn a_definition_is_there_when_its_number_is_visible() {
+    let engine = Arc::new(try_open(&Disk::new(7).env(), inline_options()).unwrap());
+    let t = create(&engine);
+    // It is told with the group of the definition that follows.
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    insert(&mut txn, &t, (1, None, None)).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let looked_at = Arc::clone(&engine);
+    let look = move |result: Result<(), TxnError>, _| {
+        result.unwrap();
+        let defined = looked_at.dictionary().table("test", "t2").is_some();
+        tell.send((looked_at.log().visible(), defined)).unwrap();
+    };
+    txn.commit_placed("test").unwrap().unwrap().when_known(look);
+    let before = engine.log().visible();
+    create_table(&engine, "t2", false);
+    assert_eq!(told.recv().unwrap(), (before + 2, true));
+}
