@@ -94,7 +94,7 @@ fn conditions_become_ranges() {
         ("a = 1 AND (b < 5 OR b > 7)", "range ab 10"),
         ("a = 1", "ref ab 5"),
         ("k = 1 OR c = 'x'", "ALL - -"),
-        ("k = 1 OR a = 1", "ALL - -"),
+        ("k = 1 OR a = 1", "index_merge k,ab 4,5"),
         ("k = 1 OR id + 1 = 5", "ALL - -"),
     ] {
         for table in ["t", "fresh"] {

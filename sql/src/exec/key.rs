@@ -78,7 +78,7 @@ pub(super) fn prefix_range(prefix: Vec<u8>) -> KeyRange {
 }
 
 /// The least key after all that begin with `prefix`.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&b| b != 0xFF)?;
     let mut next = prefix.get(..=last)?.to_vec();
     if let Some(byte) = next.last_mut() {

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{Expr, eval, hash_key, infer},
-    plan::{Access, Input, Source, index_of},
+    plan::{Access, Input, Loose, Source, index_of},
     search::Answer,
     statements::Used,
 };
@@ -325,6 +325,8 @@ struct Reader<'b> {
     scan: Read,
     /// What MATCH finds in the table.
     answers: Vec<Rc<Answer>>,
+    /// Entries that repeat are passed over.
+    loose: Option<&'b Loose>,
     /// The keys of the rows that were handed on, where several entries lead to a row.
     seen: Option<Seen>,
 }
@@ -367,6 +369,7 @@ impl<'b> Reader<'b> {
             read: read_mode(source, context),
             scan: scan_mode(source, by_index, context),
             answers: Vec::new(),
+            loose: access.loose.as_ref(),
             seen: None,
         }
     }
@@ -381,6 +384,9 @@ impl<'b> Reader<'b> {
         if let Some(number) = self.access.search {
             return self.found(run, context, number, pass);
         }
+        if !self.access.merged.is_empty() {
+            return self.merged(run, context, pass);
+        }
         let before = run.sources.get_mut(self.at).and_then(|s| s.ranges.take());
         let ranges = match (before, self.index) {
             (Some(ranges), _) => ranges,
@@ -389,20 +395,64 @@ impl<'b> Reader<'b> {
             }
             _ => Ranges::All,
         };
+        self.seen = None;
+        self.read_ranges(ranges, run, context, pass)
+    }
+
+    /// The rows of several paths, each once. If the bounds of one cannot be used with the values they
+    /// have, all rows are read.
+    fn merged(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        let mut paths = Vec::with_capacity(self.access.merged.len());
+        for access in &self.access.merged {
+            let index = index_of(self.table, access.index);
+            let index = index.ok_or_else(|| broken("a path that is merged is by a key"))?;
+            let found = key::ranges(self.table, index, &access.alternatives, run, context)?;
+            if let Ranges::All = found.ranges {
+                return self.whole(run, context, self.table.rows, pass);
+            }
+            paths.push((access, found.ranges));
+        }
+        let mut seen = Some(Seen::default());
+        for (access, ranges) in paths {
+            let mut reader = Reader {
+                answers: self.answers.clone(),
+                seen: seen.take(),
+                ..Reader::new(self.source, self.table, access, self.at, context)
+            };
+            if reader.read_ranges(ranges, run, context, pass)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+            seen = reader.seen;
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn read_ranges(
+        &mut self,
+        ranges: Ranges,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
         let mut index = self.index.filter(|_| self.by_index);
         let is_array = index.is_some_and(|index| self.table.array_part(index).is_some());
         // Bounds that cannot be used with the values they have give no order, either: the rows
         // themselves are read then, rather than each by its entry. Nor has an array's index all rows.
         let is_useless = !self.access.covering && !self.access.alternatives.is_empty();
-        self.seen = None;
         match &ranges {
             Ranges::All if index.is_some() && (is_array || is_useless) => {
                 (index, self.by_index) = (None, false);
+                self.loose = None;
                 self.index = self.table.primary.as_ref();
                 self.scan = scan_mode(self.source, false, context);
             }
             Ranges::Some(several) if is_array && several.len() > 1 => {
-                self.seen = Some(Seen::default());
+                self.seen.get_or_insert_default();
             }
             Ranges::All | Ranges::Some(_) | Ranges::Point(_) => {}
         }
@@ -503,6 +553,9 @@ impl<'b> Reader<'b> {
     ) -> Flowing {
         context.tick()?;
         context.handler.read_key += 1;
+        if self.met(key, context)? {
+            return Ok(Flow::Continue);
+        }
         let mut image = self.take_image(run);
         let found = context.txn.get(self.table.rows, key, self.read, &mut image);
         let flow = match found {
@@ -649,6 +702,9 @@ impl<'b> Reader<'b> {
         pass: &mut Passed<'_, 'b>,
         mut count: impl FnMut(&mut super::Handler, bool),
     ) -> Flowing {
+        if let (Some(loose), Read::Plain) = (self.loose, self.scan) {
+            return self.each_group_of(*loose, run, context, tree, range, pass, count);
+        }
         let reverse = self.access.reverse;
         let mut scan = context.txn.scan(tree, range, reverse, self.scan);
         let mut batch = Batch::default();
@@ -681,6 +737,77 @@ impl<'b> Reader<'b> {
         }
     }
 
+    /// Of the entries that begin alike the first, the first whose next part is not NULL, and the last,
+    /// as far as they are wanted.
+    #[allow(clippy::too_many_arguments)]
+    fn each_group_of(
+        &mut self,
+        loose: Loose,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        tree: TreeId,
+        range: KeyRange,
+        pass: &mut Passed<'_, 'b>,
+        mut count: impl FnMut(&mut super::Handler, bool),
+    ) -> Flowing {
+        let index = self
+            .index
+            .ok_or_else(|| broken("what repeats is passed over in an index"))?;
+        let mut batch = Batch::default();
+        let mut rest = Some(range);
+        while let Some(range) = rest {
+            let high = range.high.clone();
+            let mut take = |reader: &mut Self,
+                            run: &mut BlockRun<'b>,
+                            context: &mut ExecContext,
+                            range,
+                            back| {
+                context.tick()?;
+                let mut scan = context.txn.scan(tree, range, back, Read::Plain);
+                scan.next(context.txn, &mut batch, 1)?;
+                if batch.is_empty() {
+                    return Ok(None);
+                }
+                count(&mut context.handler, back);
+                context.handler.read_key += 1;
+                context.handler.examined += 1;
+                let (key, value) = batch.get(0);
+                let flow = reader.entry(run, context, key, value, pass)?;
+                Ok::<_, Stop>(Some((key.to_vec(), flow)))
+            };
+            let Some((key, flow)) = take(self, run, context, range, false)? else {
+                break;
+            };
+            let length = keys::parts_length(self.table, index, loose.parts, &key)?;
+            let (prefix, next) = key.split_at_checked(length).unwrap_or((&key, &[]));
+            let group = key::prefix_range(prefix.to_vec());
+            let mut flows = vec![flow];
+            // What was refused is for what all of them have.
+            let ends = flow == Some(Flow::Continue);
+            let part = index.parts.get(loose.parts).copied();
+            let column = part.and_then(|part| self.table.columns.get(usize::from(part.column)));
+            if let (true, true, Some(part), Some(column)) = (ends, loose.least, part, column)
+                && keys::decode_part(column.key_column(), part, next) == Some(Value::Null)
+            {
+                let null = keys::part_length(column.key_column(), part, next).unwrap_or(0);
+                let nulls = key.get(..length + null).unwrap_or_default();
+                let values = KeyRange {
+                    low: key::successor(nulls).unwrap_or_default(),
+                    high: group.high.clone(),
+                };
+                flows.extend(take(self, run, context, values, false)?.map(|(_, flow)| flow));
+            }
+            if ends && loose.greatest {
+                flows.extend(take(self, run, context, group.clone(), true)?.map(|(_, flow)| flow));
+            }
+            if flows.contains(&Some(Flow::Stop)) {
+                return Ok(Flow::Stop);
+            }
+            rest = group.high.map(|low| KeyRange { low, high });
+        }
+        Ok(Flow::Continue)
+    }
+
     /// A row, or an index entry with the row it belongs to.
     fn entry(
         &mut self,
@@ -690,6 +817,9 @@ impl<'b> Reader<'b> {
         value: &[u8],
         pass: &mut Passed<'_, 'b>,
     ) -> Result<Option<Flow>, Stop> {
+        if !self.by_index && self.met(key, context)? {
+            return Ok(None);
+        }
         let index = match self.index {
             Some(index) if self.by_index => index,
             _ if !search::may_be(self.source, &self.answers, key) => return Ok(None),
@@ -713,13 +843,7 @@ impl<'b> Reader<'b> {
         if !search::may_be(self.source, &self.answers, row_key) {
             return Ok(None);
         }
-        if let Some(seen) = &mut self.seen
-            && seen.again(row_key)?
-        {
-            // If it was refused before, its lock is not kept now.
-            if self.read != Read::Plain && context.unlock {
-                context.txn.unlock_row(self.table.rows, row_key);
-            }
+        if self.met(row_key, context)? {
             return Ok(None);
         }
         if self.access.covering && self.read == Read::Plain {
@@ -728,6 +852,19 @@ impl<'b> Reader<'b> {
             return pass(run, context);
         }
         self.look_up(run, context, row_key, pass)
+    }
+
+    /// Whether a row was met before, where each is to be taken once.
+    fn met(&mut self, row_key: &[u8], context: &mut ExecContext) -> Result<bool, Stop> {
+        let Some(seen) = &mut self.seen else {
+            return Ok(false);
+        };
+        let again = seen.again(row_key)?;
+        // If it was refused before, its lock is not kept now.
+        if again && self.read != Read::Plain && context.unlock {
+            context.txn.unlock_row(self.table.rows, row_key);
+        }
+        Ok(again)
     }
 
     /// A row by its key, if it is there.

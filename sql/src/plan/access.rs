@@ -9,7 +9,7 @@
 //! for execution to choose from, see `exec/ways.rs`.
 
 use super::{
-    Access, Bound,
+    Access, Bound, Loose,
     known::{Facts, Known},
     walk,
 };
@@ -19,10 +19,35 @@ use cohort_engine::{
     types::{Index, IndexPart, Table, key},
 };
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// The order that is wanted: columns and whether descending.
 pub(super) type Order = [(usize, bool)];
+
+/// What the rows of a table are wanted for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Goal<'a> {
+    /// ORDER BY, if this table alone can give it.
+    pub order: Option<&'a Order>,
+    /// There is a LIMIT: rows in the right order may end early.
+    pub limit: bool,
+    /// What of rows that repeat is enough.
+    pub repeats: Option<&'a Repeats>,
+}
+
+/// Of rows that have the same values in some columns one is enough, besides the least and the greatest
+/// value of another.
+#[derive(Default)]
+pub(super) struct Repeats {
+    /// The columns.
+    pub columns: Vec<u16>,
+    /// The other.
+    pub end: Option<u16>,
+    /// Whether its least value is wanted, and its greatest.
+    pub least: bool,
+    /// See there.
+    pub greatest: bool,
+}
 
 /// What the choice depends on.
 pub(super) struct Request<'a> {
@@ -36,10 +61,8 @@ pub(super) struct Request<'a> {
     pub known: &'a [Facts],
     /// The columns that are needed, ascending.
     pub wanted: &'a [u16],
-    /// ORDER BY, if this table alone can give it.
-    pub order: Option<&'a Order>,
-    /// There is a LIMIT: rows in the right order may end early.
-    pub limit: bool,
+    /// What for.
+    pub goal: Goal<'a>,
     /// Rows are locked or written: the row itself is needed.
     pub rows_needed: bool,
     /// A search that must find the rows: its number, and the name of its index.
@@ -79,18 +102,25 @@ pub(super) fn choose(request: &Request) -> Choice {
         candidates.extend(Some(choice).filter(is_whole));
     }
     candidates.extend(searching(request));
+    candidates.extend(merging(request));
+    candidates.extend(passing_over(request));
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     in_order_before_search(&mut candidates, request);
     let mut candidates = candidates.into_iter();
     let Some(mut best) = candidates.next() else {
         return candidate(request, None);
     };
-    let hopes = best.ordered && request.limit;
+    if best.access.loose.is_some() {
+        return best;
+    }
+    let hopes = best.ordered && request.goal.limit;
     let forced = is_forced(request);
     let is_way = |other: &Choice| {
         let in_order = hopes && other.ordered;
         let unnamed = forced && other.access.index.is_none();
-        !(in_order || unnamed || other.access.is_whole())
+        // These are weighed by what is known of the index alone.
+        let special = !other.access.merged.is_empty() || other.access.loose.is_some();
+        !(in_order || unnamed || special || other.access.is_whole())
     };
     // With other values an index may be better than to read everything.
     let is_large = request.rows >= ROWS_MIN && best.access.is_whole();
@@ -159,7 +189,7 @@ fn in_order_before_search(candidates: &mut Vec<Choice>, request: &Request) {
         .is_some_and(|best| searches(best) && !best.ordered);
     let in_order = |choice: &Choice| choice.ordered && !searches(choice);
     if is_first
-        && request.limit
+        && request.goal.limit
         && let Some(at) = candidates.iter().position(in_order)
     {
         let ordered = candidates.remove(at);
@@ -182,11 +212,14 @@ fn searching(request: &Request) -> Option<Choice> {
     let covering = !request.rows_needed && in_key;
     // The best comes first.
     let rank = table.columns.len() + search;
-    let ordered = request.order.is_some_and(|order| *order == [(rank, true)]);
+    let ordered = request
+        .goal
+        .order
+        .is_some_and(|order| *order == [(rank, true)]);
     let thought = (request.rows.max(ROWS_MIN) as f64 * FOUND_SHARE).max(1.0);
     let per_row = if covering { 1.0 } else { INDEXED };
-    let sorted = match request.order {
-        Some(_) if !ordered => thought * 0.5 * (thought + 2.0).log2(),
+    let sorted = match request.goal.order {
+        Some(_) if !ordered => sorting(thought),
         _ => 0.0,
     };
     Some(Choice {
@@ -199,6 +232,142 @@ fn searching(request: &Request) -> Option<Choice> {
         thought,
         cost: thought * per_row + sorted,
         ordered,
+        ways: Vec::new(),
+    })
+}
+
+/// What it costs to find the next entry that begins otherwise, beside that of the next entry.
+const PASSED_OVER: f64 = 12.0;
+
+/// The path that passes over entries of an index which repeat, where not all of them are needed.
+fn passing_over(request: &Request) -> Option<Choice> {
+    let repeats = request.goal.repeats?;
+    let parts = repeats.columns.len();
+    if parts == 0 || request.rows < ROWS_MIN {
+        return None;
+    }
+    let table = request.table;
+    let by = |at: Option<usize>| {
+        let index = index_of(table, at)?;
+        let own = index.parts.get(..parts)?;
+        let same =
+            |part: &IndexPart| part.prefix.is_none() && repeats.columns.contains(&part.column);
+        let end = table.entry_parts(index).nth(parts);
+        let fits = match repeats.end {
+            None => true,
+            Some(wanted) => {
+                end.is_some_and(|end| end.column == wanted && end.prefix.is_none() && !end.desc)
+            }
+        };
+        if !fits || !own.iter().all(same) || table.array_part(index).is_some() {
+            return None;
+        }
+        let statistics = (request.statistics)(index)?;
+        let mut choice = candidate(request, at);
+        let share = choice.estimate / statistics.entries.max(1) as f64;
+        let groups = (statistics.distinct.get(parts - 1)? * share.min(1.0)).max(1.0);
+        let covering = choice.access.covering || at.is_none();
+        let reads =
+            1.0 + f64::from(u8::from(repeats.least)) * 0.1 + f64::from(u8::from(repeats.greatest));
+        let each = if covering {
+            PASSED_OVER
+        } else {
+            PASSED_OVER + INDEXED
+        };
+        choice.ordered &= !choice.access.reverse;
+        choice.access.reverse = false;
+        choice.access.loose = Some(Loose {
+            parts,
+            least: repeats.least,
+            greatest: repeats.greatest,
+        });
+        choice.estimate = groups * reads;
+        choice.thought = choice.estimate;
+        choice.cost = choice.estimate * each;
+        if request.goal.order.is_some() && !choice.ordered {
+            choice.cost += sorting(groups);
+        }
+        Some(choice)
+    };
+    let indexes = std::iter::once(None).chain((0..table.indexes.len()).map(Some));
+    let choices = indexes.filter(|at| allowed(request, *at)).filter_map(by);
+    choices.min_by(|a, b| a.cost.total_cmp(&b.cost))
+}
+
+/// The columns that slots are of, of a table whose first slot is this one, ascending.
+pub(super) fn columns_of(slots: &BTreeSet<usize>, first: usize, columns: usize) -> Vec<u16> {
+    slots
+        .range(first..first + columns)
+        .filter_map(|slot| u16::try_from(slot - first).ok())
+        .collect()
+}
+
+/// What it costs to sort so many rows.
+fn sorting(rows: f64) -> f64 {
+    rows * 0.5 * (rows + 2.0).log2()
+}
+
+/// No more alternatives are looked at one by one.
+const MERGED_MAX: usize = 100;
+
+/// The path by several keys: for each alternative the one that finds the fewest rows by it. `None` if
+/// there is one that none is good for, or if one key is the best for all. (MySQL: index merge, union
+/// and sort-union.)
+fn merging(request: &Request) -> Option<Choice> {
+    let table = request.table;
+    if request.known.len() < 2 || request.known.len() > MERGED_MAX {
+        return None;
+    }
+    let rows = request.rows.max(1) as f64;
+    let indexes: Vec<_> = std::iter::once(None)
+        .chain((0..table.indexes.len()).map(Some))
+        .filter(|at| allowed(request, *at))
+        .filter_map(|at| Some((at, index_of(table, at)?)))
+        .collect();
+    let mut merged: Vec<Access> = Vec::new();
+    let (mut estimate, mut thought, mut cost) = (0.0, 0.0, 0.0);
+    for facts in request.known.chunks(1) {
+        let by = |&(at, index): &(Option<usize>, &Index)| {
+            let bounds = alternatives(table, index, facts);
+            (!bounds.is_empty()).then(|| {
+                let found = estimate_by(rows, request, Some(index), &bounds);
+                let per_row = if at.is_some() { INDEXED } else { 1.0 };
+                (at, bounds, found, found.1 * per_row)
+            })
+        };
+        let ways = indexes.iter().filter_map(by);
+        let (at, bounds, found, takes) = ways.min_by(|a, b| a.3.total_cmp(&b.3))?;
+        estimate += found.0;
+        thought += found.1;
+        cost += takes;
+        match merged.iter_mut().find(|path| path.index == at) {
+            Some(path) if path.alternatives == bounds => {}
+            Some(path) => path.alternatives.extend(bounds),
+            None => merged.push(Access {
+                index: at,
+                alternatives: bounds,
+                ..Access::default()
+            }),
+        }
+    }
+    if merged.len() < 2 {
+        return None;
+    }
+    for path in &mut merged {
+        path.point = is_point(index_of(table, path.index), &path.alternatives);
+    }
+    if request.goal.order.is_some() {
+        cost += sorting(thought);
+    }
+    Some(Choice {
+        access: Access {
+            merged,
+            ..Access::default()
+        },
+        estimate: f64::min(estimate, rows),
+        thought,
+        cost,
+        ordered: false,
         ways: Vec::new(),
     })
 }
@@ -234,19 +403,9 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
     let index = index_of(table, at);
     let alternatives =
         index.map_or_else(Vec::new, |index| alternatives(table, index, request.known));
-    let point = match (index, alternatives.as_slice()) {
-        (Some(index), [bounds]) => {
-            finds_one(index, bounds) && bounds.iter().all(|b| matches!(b, Bound::Equal(_)))
-        }
-        _ => false,
-    };
+    let point = is_point(index, &alternatives);
     let rows = request.rows.max(1) as f64;
-    let estimate = estimate(rows, request, index, &alternatives);
-    // Of a small table it costs as much as if it had grown.
-    let thought = match request.rows < ROWS_MIN {
-        true => estimate_by_rules(ROWS_MIN as f64, index, &alternatives),
-        false => estimate,
-    };
+    let (estimate, thought) = estimate_by(rows, request, index, &alternatives);
     let is_array = index.is_some_and(|index| table.array_part(index).is_some());
     let covering = at.is_some()
         && !request.rows_needed
@@ -258,10 +417,10 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         reverse: false,
         covering,
         point,
-        search: None,
+        ..Access::default()
     };
     let mut ordered = false;
-    if let Some(order) = request.order
+    if let Some(order) = request.goal.order
         && !is_array
         && let Some(reverse) = gives_order(table, index, &access, order)
     {
@@ -274,10 +433,10 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         (Some(_), false) => INDEXED,
     };
     let mut cost = thought * per_row;
-    if request.order.is_some() {
+    if request.goal.order.is_some() {
         if !ordered {
-            cost += thought * 0.5 * (thought + 2.0).log2();
-        } else if request.limit {
+            cost += sorting(thought);
+        } else if request.goal.limit {
             cost = cost.min(30.0 * per_row + cost * 0.01);
         }
     }
@@ -303,6 +462,32 @@ fn is_equal(bound: &Bound) -> bool {
 fn finds_one(index: &Index, bounds: &[Bound]) -> bool {
     let equal = bounds.iter().take_while(|b| is_equal(b)).count();
     index.unique && equal == index.parts.len() && index.parts.iter().all(|p| p.prefix.is_none())
+}
+
+/// Whether at most one row is found, by a key of which all is known.
+fn is_point(index: Option<&Index>, alternatives: &[Vec<Bound>]) -> bool {
+    match (index, alternatives) {
+        (Some(index), [bounds]) => {
+            finds_one(index, bounds) && bounds.iter().all(|b| matches!(b, Bound::Equal(_)))
+        }
+        _ => false,
+    }
+}
+
+/// How many rows a path reads, and how many it would read if the table were not very small: then it
+/// costs as much as if it had grown.
+fn estimate_by(
+    rows: f64,
+    request: &Request,
+    index: Option<&Index>,
+    alternatives: &[Vec<Bound>],
+) -> (f64, f64) {
+    let estimate = estimate(rows, request, index, alternatives);
+    let thought = match request.rows < ROWS_MIN {
+        true => estimate_by_rules(ROWS_MIN as f64, index, alternatives),
+        false => estimate,
+    };
+    (estimate, thought)
 }
 
 /// The most that lists of values or ranges are thought to find.
@@ -549,7 +734,8 @@ pub(super) fn comes_in_turn(table: &Table, access: &Access, columns: &[usize]) -
     let Some(index) = index_of(table, access.index) else {
         return false;
     };
-    if access.search.is_some() || table.array_part(index).is_some() {
+    let by_one_key = access.search.is_none() && access.merged.is_empty();
+    if !by_one_key || table.array_part(index).is_some() {
         return false;
     }
     let fixed = fixed(table, index, access);

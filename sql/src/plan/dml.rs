@@ -962,8 +962,9 @@ fn moves_rows(block: &Block, table: &Table, assignments: &[(usize, Assigned)]) -
                 .is_some_and(|c| c.on_update_now || c.generated.is_some())
     };
     let primary = table.primary.iter().flat_map(|i| &i.parts).any(set);
-    let index = super::access::index_of(table, access.index);
-    primary || index.is_some_and(|i| i.parts.iter().any(set))
+    let paths = std::iter::once(access).chain(&access.merged);
+    let indexes = paths.filter_map(|path| super::access::index_of(table, path.index));
+    primary || indexes.flat_map(|index| &index.parts).any(set)
 }
 
 /// Whether the conditions that are checked for each row of the block may be evaluated again on

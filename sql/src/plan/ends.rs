@@ -1,7 +1,9 @@
 //! MIN and MAX without GROUP BY: their results are at the ends of an index, if there is one that has
 //! the column after those that conditions give values for.
 
-use super::{Access, AggregateFunction, Block, Planner, from::From, place::Outlook, walk};
+use super::{
+    Access, AggregateFunction, Block, Planner, access::Goal, from::From, place::Outlook, walk,
+};
 use crate::expr::{Expr, infer};
 use cohort_engine::types::ColumnType;
 
@@ -38,7 +40,12 @@ impl Planner<'_> {
             }
             let order = column.map(|column| [(column, desc)]);
             let order = order.as_ref().map(<[(usize, bool); 1]>::as_slice);
-            let end = self.choose(from, leaf, &[], conditions, outlook, order, true);
+            let goal = Goal {
+                order,
+                limit: true,
+                repeats: None,
+            };
+            let end = self.choose(from, leaf, &[], conditions, outlook, goal);
             match end.filter(|end| end.ordered && end.cost <= cost) {
                 // Conditions that are not the path's could refuse all that is read.
                 Some(end) if conditions.is_empty() || !end.access.alternatives.is_empty() => {

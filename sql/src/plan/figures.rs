@@ -77,8 +77,8 @@ impl Figures {
             return 1.0;
         };
         let by_constants = |choice: &&Choice| {
-            let mut bounds = choice.access.alternatives.iter().flatten();
-            !choice.access.alternatives.is_empty() && bounds.all(is_by_constants)
+            let mut bounds = choice.access.bounds().peekable();
+            bounds.peek().is_some() && bounds.all(is_by_constants)
         };
         match choice.filter(by_constants) {
             // Some of the conditions are met by what is read.

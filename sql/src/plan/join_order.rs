@@ -22,7 +22,7 @@
 
 use super::{
     Planner,
-    access::{self, Choice},
+    access::{self, Choice, Goal},
     from::{From, Leaf},
     place::{Outlook, hash_keys, leaf_of},
     scope::Names,
@@ -260,8 +260,8 @@ impl Planner<'_> {
         let hashes = !linked.is_empty()
             && !from.keyed
             && !hash_keys(conditions, names, leaf, before).is_empty();
-        let choice = self.choose(from, leaf, before, conditions, outlook, None, false);
-        let alone = self.choose(from, leaf, &[], conditions, outlook, None, false);
+        let choice = self.choose(from, leaf, before, conditions, outlook, Goal::default());
+        let alone = self.choose(from, leaf, &[], conditions, outlook, Goal::default());
         let (Some(choice), Some(alone)) = (choice, alone) else {
             // It is computed once.
             return Ok(Step {
@@ -279,7 +279,7 @@ impl Planner<'_> {
         // There is no other way, or it takes no more memory than it should.
         let locks = at.is_some_and(|leaf| leaf.lock.is_some());
         let fits = kept <= HASHED_ROWS_MAX && !locks && !outlook.in_haste;
-        let may = hashes && (fits || choice.access.alternatives.is_empty());
+        let may = hashes && (fits || choice.access.bounds().next().is_none());
         Ok(Step {
             factor: rows * figure.share * share,
             each: reading(&choice),
@@ -292,7 +292,7 @@ impl Planner<'_> {
 /// serves until it has become one.
 fn reading(choice: &Choice) -> f64 {
     let access = &choice.access;
-    let is_entry = access.index.is_some() || access.search.is_some();
+    let is_entry = access.index.is_some() || access.search.is_some() || !access.merged.is_empty();
     let row = if is_entry && !access.covering {
         access::INDEXED
     } else {

@@ -33,6 +33,7 @@ mod join_order;
 mod joined;
 mod json_table;
 mod known;
+mod loose;
 mod meaning;
 mod named;
 mod nature;

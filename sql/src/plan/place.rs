@@ -6,9 +6,9 @@
 //! join is an inner one.
 
 use super::{
-    Aggregate, AggregateFunction, Block, Bound, Computed, Input, Planner, SizeSeen, SortKey,
-    Source, Subquery, Usage,
-    access::{self, Choice, Request},
+    Access, Aggregate, AggregateFunction, Block, Bound, Computed, Input, Planner, SizeSeen,
+    SortKey, Source, Subquery, Usage,
+    access::{self, Choice, Goal, Request},
     disjunction,
     figures::{Figures, computed_rows},
     from::{From, Group, Leaf, LeafInput},
@@ -151,12 +151,23 @@ impl Planner<'_> {
             return true;
         }
         let conditions = outlook.conditions(0);
-        let choice = self.choose(from, 0, &[], conditions, outlook, None, false);
+        let choice = self.choose(from, 0, &[], conditions, outlook, Goal::default());
         choice.is_some_and(|choice| !choice.access.point)
     }
 
     /// All slots that anything in the block reads.
     fn wanted(&mut self, block: &Block, from: &From, top: &[Expr]) -> BTreeSet<usize> {
+        self.wanted_but(block, from, top, &|_| false)
+    }
+
+    /// The same, but for what only some aggregates read.
+    pub(super) fn wanted_but(
+        &mut self,
+        block: &Block,
+        from: &From,
+        top: &[Expr],
+        but: &dyn Fn(&Aggregate) -> bool,
+    ) -> BTreeSet<usize> {
         let mut slots = BTreeSet::new();
         let names = self.names();
         let mut add = |expr: &Expr| add_slots(expr, names, &mut slots);
@@ -169,7 +180,7 @@ impl Planner<'_> {
         block.having.iter().for_each(|h| add(&h.expr));
         if let Some(grouping) = &block.grouping {
             grouping.keys.iter().for_each(|k| add(&k.expr));
-            for aggregate in &grouping.aggregates {
+            for aggregate in grouping.aggregates.iter().filter(|a| !but(a)) {
                 aggregate.args.iter().for_each(|a| add(&a.expr));
                 aggregate.order.iter().for_each(|o| add(&o.value.expr));
             }
@@ -184,7 +195,6 @@ impl Planner<'_> {
     }
 
     /// The access path of a leaf, given those before it; `None` for a computed table.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn choose(
         &mut self,
         from: &From,
@@ -192,8 +202,7 @@ impl Planner<'_> {
         before: &[usize],
         conditions: &[Expr],
         outlook: &Outlook,
-        order: Option<&access::Order>,
-        limit: bool,
+        goal: Goal<'_>,
     ) -> Option<Choice> {
         let engine = self.context.engine;
         let names = self.names();
@@ -205,7 +214,7 @@ impl Planner<'_> {
         let available = |expr: &Expr| is_available(expr, names, before);
         let rows_of = |condition: &Expr| in_rows(condition, names);
         let known = known::known(conditions, table, first, &available, &rows_of);
-        let columns = wanted_columns(&outlook.wanted, first, table.columns.len());
+        let columns = access::columns_of(&outlook.wanted, first, table.columns.len());
         let mut found = conditions.iter().filter_map(search::required);
         let found = found.find_map(|slot| slot.checked_sub(first + table.columns.len()));
         let figure = outlook.figures.of(leaf)?;
@@ -216,8 +225,7 @@ impl Planner<'_> {
             shares: &figure.columns,
             known: &known,
             wanted: &columns,
-            order,
-            limit,
+            goal,
             rows_needed: at.lock.is_some(),
             hints: &at.hints,
             search: found.and_then(|rank| Some((rank, names.searched(leaf, rank)?))),
@@ -233,6 +241,7 @@ impl Planner<'_> {
     ) -> Result<(), SqlError> {
         let hashed = self.hashed(&from, outlook, order)?;
         let sort = sort_columns(block, order, self.names());
+        let repeats = self.repeats(block, &from, outlook);
         let mut choices = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
             let all_before = order.get(..position).unwrap_or_default();
@@ -240,9 +249,12 @@ impl Planner<'_> {
             // What is put into a hash table is read once, whatever the rows before are.
             let before = if is_hashed { &[] } else { all_before };
             let conditions = outlook.conditions(leaf);
-            let sort = sort.as_deref().filter(|_| position == 0);
-            let limit = block.limit.is_some() && block.windowing.is_none() && order.len() == 1;
-            let choice = self.choose(&from, leaf, before, conditions, outlook, sort, limit);
+            let goal = Goal {
+                order: sort.as_deref().filter(|_| position == 0),
+                limit: block.limit.is_some() && block.windowing.is_none() && order.len() == 1,
+                repeats: repeats.as_ref(),
+            };
+            let choice = self.choose(&from, leaf, before, conditions, outlook, goal);
             if let (Some(choice), 0) = (&choice, position) {
                 block.presorted = choice.ordered;
                 block.grouped_in_turn = self.groups_in_turn(block, &from, leaf, choice);
@@ -407,7 +419,7 @@ fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
     for source in &block.sources {
         if let Input::Table(_, access) = &source.input {
             let ways = std::iter::once(access).chain(&source.ways);
-            for bound in ways.flat_map(|way| way.alternatives.iter().flatten()) {
+            for bound in ways.flat_map(Access::bounds) {
                 if let Bound::InRows { slot, .. } = bound {
                     used.insert(*slot);
                 }
@@ -469,7 +481,7 @@ fn source(
             Some(_) => Vec::new(),
             None => table.columns.iter().map(|c| c.name.clone()).collect(),
         },
-        wanted: wanted_columns(wanted, table.first_slot, table.stored_columns()),
+        wanted: access::columns_of(wanted, table.first_slot, table.stored_columns()),
         filter: Vec::new(),
         outer_join: None,
         hash,
@@ -652,13 +664,6 @@ fn is_available(expr: &Expr, names: &Names, before: &[usize]) -> bool {
         };
     });
     stable
-}
-
-fn wanted_columns(wanted: &BTreeSet<usize>, first: usize, columns: usize) -> Vec<u16> {
-    wanted
-        .range(first..first + columns)
-        .filter_map(|slot| u16::try_from(slot - first).ok())
-        .collect()
 }
 
 /// ORDER BY as columns of the first table, if it is nothing else and rows come out as read.

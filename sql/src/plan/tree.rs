@@ -522,13 +522,18 @@ pub struct Access {
     pub point: bool,
     /// The rows that this search finds, the best first: its position among the source's ranks.
     pub search: Option<usize>,
+    /// Of entries that repeat not all are read.
+    pub loose: Option<Loose>,
+    /// Rows are read by several keys, and each is taken once: a row that is wanted is found by one of
+    /// these paths, each of which has bounds. There is no index here then, and no alternatives.
+    pub merged: Vec<Access>,
 }
 
 impl Access {
     /// Whether it reads all rows.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.alternatives.is_empty() && self.search.is_none()
+        self.alternatives.is_empty() && self.search.is_none() && self.merged.is_empty()
     }
 
     /// Whether it reads ranges of a key, and not only what equals something.
@@ -536,8 +541,26 @@ impl Access {
     pub fn is_range(&self) -> bool {
         let mut bounds = self.alternatives.iter().flatten();
         let equals = |bound: &Bound| matches!(bound, Bound::Equal(_) | Bound::NullSafe(_));
-        self.alternatives.len() > 1 || !bounds.all(equals)
+        self.alternatives.len() > 1 || !self.merged.is_empty() || !bounds.all(equals)
     }
+
+    /// All that is known of keys.
+    pub fn bounds(&self) -> impl Iterator<Item = &Bound> {
+        let paths = std::iter::once(self).chain(&self.merged);
+        paths.flat_map(|path| path.alternatives.iter().flatten())
+    }
+}
+
+/// Of entries of an index that have the same values in the first parts the first is read, and what else is
+/// wanted of the part that follows.
+#[derive(Debug, Clone, Copy)]
+pub struct Loose {
+    /// How many parts.
+    pub parts: usize,
+    /// The least value that is not NULL.
+    pub least: bool,
+    /// The greatest.
+    pub greatest: bool,
 }
 
 /// What is known of a part of a key.

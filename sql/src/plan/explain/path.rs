@@ -9,6 +9,26 @@ use cohort_engine::types::Table;
 
 /// The step that reads a table by a path.
 pub(super) fn step(source: &Source, table: &Table, access: &Access, naming: &Naming<'_>) -> Step {
+    if access.merged.is_empty() {
+        return one(source, table, access, false, naming);
+    }
+    let paths = access.merged.iter();
+    let inputs = paths.map(|path| one(source, table, path, true, naming));
+    let (kind, operation) = match sorts(access) {
+        false => ("rowid_union", "Deduplicate rows sorted by row ID"),
+        true => ("index_merge", "Sort-deduplicate by row ID"),
+    };
+    Step::new(kind, operation, inputs.collect())
+}
+
+/// The step that reads a table by one key, which may be one of several whose rows are merged.
+fn one(
+    source: &Source,
+    table: &Table,
+    access: &Access,
+    is_merged: bool,
+    naming: &Naming<'_>,
+) -> Step {
     let alias = &source.alias;
     let backwards = if access.reverse { " (reverse)" } else { "" };
     let named = |step: Step| {
@@ -37,7 +57,12 @@ pub(super) fn step(source: &Source, table: &Table, access: &Access, naming: &Nam
     };
     let covering = access.covering && access.index.is_some();
     let (how, kind) = match access.alternatives.as_slice() {
+        _ if let Some(loose) = access.loose => match loose.least || loose.greatest {
+            true => ("index skip scan for grouping", "group_index_skip_scan"),
+            false => ("index skip scan for deduplication", "group_index_skip_scan"),
+        },
         [] => ("index scan", "index_scan"),
+        _ if is_merged => ("index range scan", "index_range_scan"),
         [bounds] if access.point && bounds.iter().all(is_equal) => {
             ("single-row index lookup", "index_lookup")
         }
@@ -67,7 +92,7 @@ pub(super) fn step(source: &Source, table: &Table, access: &Access, naming: &Nam
     }
     match (kind, conditions.as_slice()) {
         ("index_lookup", [one]) => operation.push_str(&format!(" ({one})")),
-        ("index_range_scan", several) => {
+        ("index_range_scan" | "group_index_skip_scan", several @ [_, ..]) => {
             operation.push_str(&format!(" over {}", ranges(several)));
         }
         _ => {}
@@ -91,6 +116,16 @@ pub(super) fn step(source: &Source, table: &Table, access: &Access, naming: &Nam
     }
 }
 
+/// Whether the paths that are merged give rows in another order than that of their keys, so that
+/// MySQL has to sort them.
+pub(super) fn sorts(access: &Access) -> bool {
+    let in_order = |path: &Access| {
+        path.index.is_none()
+            || matches!(path.alternatives.as_slice(), [one] if one.iter().all(is_equal))
+    };
+    !access.merged.iter().all(in_order)
+}
+
 /// The step that reads what a search finds.
 fn search(source: &Source, table: &Table, rank: &Rank, naming: &Naming<'_>) -> Step {
     let column = searched_columns(source, rank).next().unwrap_or_default();
@@ -109,7 +144,7 @@ fn search(source: &Source, table: &Table, rank: &Rank, naming: &Naming<'_>) -> S
 
 /// The subqueries that a path needs.
 pub(super) fn subqueries(access: &Access) -> Vec<usize> {
-    let bounds = access.alternatives.iter().flatten();
+    let bounds = access.bounds();
     bounds
         .filter_map(|bound| match bound {
             Bound::InRows { subquery, .. } => Some(*subquery),

@@ -11,7 +11,8 @@ use crate::{
 };
 use cohort_engine::types::{Collation, ColumnType, Decimal, Index, Table, Value};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+
+use std::{borrow::Cow, sync::Arc};
 
 /// The columns of EXPLAIN.
 pub(super) fn columns() -> Vec<ColumnMeta> {
@@ -52,7 +53,7 @@ struct Row {
     rows: Option<u64>,
     /// In hundredths of a per cent.
     filtered: Option<i64>,
-    extra: Vec<&'static str>,
+    extra: Vec<Cow<'static, str>>,
 }
 
 impl Row {
@@ -159,7 +160,7 @@ impl Explainer {
                 select_type,
                 table: Some(format!("<{name}{}>", ids.join(","))),
                 access: Some("ALL"),
-                extra: vec!["Using temporary"],
+                extra: vec!["Using temporary".into()],
                 ..Row::default()
             });
         }
@@ -170,7 +171,7 @@ impl Explainer {
             self.rows.push(Row {
                 id: Some(id),
                 select_type: kind,
-                extra: vec!["No tables used"],
+                extra: vec!["No tables used".into()],
                 ..Row::default()
             });
         }
@@ -186,12 +187,12 @@ impl Explainer {
                 let rolls_up = grouping.is_some_and(|g| g.rollup.is_some());
                 let gathers = grouping.is_some() && !rolls_up && !block.grouped_in_turn;
                 if gathers || block.distinct {
-                    row.extra.push("Using temporary");
+                    row.extra.push("Using temporary".into());
                 }
                 let windows = block.windowing.iter().flat_map(|w| &w.windows);
                 let sorts = windows.into_iter().any(|window| !window.keys.is_empty());
                 if sorts || rolls_up || !block.order.is_empty() && !block.presorted {
-                    row.extra.push("Using filesort");
+                    row.extra.push("Using filesort".into());
                 }
             }
             if let Input::Derived(derived, given) = &source.input {
@@ -234,8 +235,8 @@ impl Explainer {
             ..Row::default()
         };
         if let Input::Json(_) = &source.input {
-            row.extra.push("Table function: json_table");
-            row.extra.push("Using temporary");
+            row.extra.push("Table function: json_table".into());
+            row.extra.push("Using temporary".into());
         }
         if let Input::Table(table, access) = &source.input {
             match access.search.and_then(|at| source.ranks.get(at)) {
@@ -253,18 +254,24 @@ impl Explainer {
             if !keys.is_empty() {
                 row.possible_keys = Some(keys.join(","));
             }
-            if access.covering {
-                row.extra.push("Using index");
+            if access.loose.is_some() {
+                row.extra.push("Using index for group-by".into());
+            } else if access.covering {
+                row.extra.push("Using index".into());
             }
         }
         let checked = source.filter.len();
         if checked > 0 && row.access != Some("const") {
-            let is_json = matches!(source.input, Input::Json(_));
-            let at = if is_json { row.extra.len() } else { 0 };
-            row.extra.insert(at, "Using where");
+            let comes_last = match &source.input {
+                Input::Json(_) => true,
+                Input::Table(_, access) => !access.merged.is_empty(),
+                Input::Virtual(_) | Input::Derived(..) | Input::Working(_) => false,
+            };
+            let at = if comes_last { row.extra.len() } else { 0 };
+            row.extra.insert(at, "Using where".into());
         }
         if !source.hash.is_empty() {
-            row.extra.push("Using join buffer (hash join)");
+            row.extra.push("Using join buffer (hash join)".into());
         }
         row
     }
@@ -278,15 +285,25 @@ fn searched(row: &mut Row, table: &Table, rank: &Rank) {
     row.key_length = Some("0".to_owned());
     row.reference = Some("const".to_owned());
     row.extra.push(match rank.ranked {
-        true => "Ft_hints: sorted",
-        false => "Ft_hints: no_ranking",
+        true => "Ft_hints: sorted".into(),
+        false => "Ft_hints: no_ranking".into(),
     });
 }
 
 fn stored(row: &mut Row, table: &Table, path: &Access) {
+    if !path.merged.is_empty() {
+        return merged(row, table, path);
+    }
     let Some(index) = access::index_of(table, path.index) else {
         return;
     };
+    if let Some(loose) = path.loose {
+        row.access = Some("range");
+        row.key = Some(index.name.clone());
+        row.possible_keys.clone_from(&row.key);
+        row.key_length = Some(key_length(table, index, loose.parts).to_string());
+        return;
+    }
     if path.alternatives.is_empty() {
         if path.index.is_some() || path.reverse {
             row.access = Some("index");
@@ -328,6 +345,27 @@ fn stored(row: &mut Row, table: &Table, path: &Access) {
         })
         .collect();
     row.reference = Some(references.join(","));
+}
+
+/// A path by several keys.
+fn merged(row: &mut Row, table: &Table, path: &Access) {
+    let (mut names, mut lengths) = (Vec::new(), Vec::new());
+    for path in &path.merged {
+        if let Some(index) = access::index_of(table, path.index) {
+            let parts = path.alternatives.iter().map(Vec::len).max();
+            names.push(index.name.as_str());
+            lengths.push(key_length(table, index, parts.unwrap_or(0)).to_string());
+        }
+    }
+    let names = names.join(",");
+    row.access = Some("index_merge");
+    row.extra.push(match super::path::sorts(path) {
+        false => format!("Using union({names})").into(),
+        true => format!("Using sort_union({names})").into(),
+    });
+    row.possible_keys = Some(names.clone());
+    row.key = Some(names);
+    row.key_length = Some(lengths.join(","));
 }
 
 /// How many bytes MySQL takes for so many parts of a key.
