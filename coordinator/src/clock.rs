@@ -3,20 +3,23 @@
 //! The wall clock's time at the start, going on as the monotonic clock does: a wall clock that is set
 //! while the server runs moves no deadline. Coordinators that share tables go by the clock of the
 //! server that has them, since each reads what others have written: they take it over when they
-//! begin, and follow it as long as it does not jump.
+//! begin, and follow it. A jump is followed once it has been told several times in a row: then it
+//! was no slip, and whoever begins now goes by that clock, too.
 
 use super::model::Micros;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What is further off than this is a jump.
 const JUMP: Micros = 1_000_000;
+/// A jump that was told so many times in a row is believed.
+const BELIEVED: u32 = 5;
 
 /// See the module.
 pub struct Clock {
     /// By how many microseconds it is ahead of the monotonic clock.
     ahead: AtomicU64,
-    /// Whoever tells the time next is right, however far off that is.
-    believes: AtomicBool,
+    /// How many times in a row a jump was told.
+    jumps: AtomicU32,
 }
 
 /// When somebody was asked for the time, and what the answer was.
@@ -34,7 +37,7 @@ impl Clock {
     pub fn new(wall: Micros, monotonic: u64) -> Clock {
         Clock {
             ahead: AtomicU64::new(wall.saturating_sub(monotonic / 1000)),
-            believes: AtomicBool::new(true),
+            jumps: AtomicU32::new(BELIEVED),
         }
     }
 
@@ -43,9 +46,9 @@ impl Clock {
         self.ahead.load(Ordering::Relaxed) + monotonic / 1000
     }
 
-    /// It may have stood still.
+    /// It may have stood still: whoever tells the time next is right, however far off that is.
     pub fn doubt(&self) {
-        self.believes.store(true, Ordering::Relaxed);
+        self.jumps.store(BELIEVED, Ordering::Relaxed);
     }
 
     /// Goes by what was told, which was so at some time between question and answer: as long as it
@@ -53,12 +56,14 @@ impl Clock {
     pub fn follow(&self, told: &Told) {
         let (asked, answered) = (self.at(told.asked), self.at(told.answered));
         let right = told.time.clamp(asked, answered);
-        let believes = self.believes.swap(false, Ordering::Relaxed);
-        if right.abs_diff(told.time) <= JUMP || believes {
-            let ahead = self.ahead.load(Ordering::Relaxed);
-            let moved = (ahead + told.time).saturating_sub(right);
-            self.ahead.store(moved, Ordering::Relaxed);
+        let is_jump = right.abs_diff(told.time) > JUMP;
+        if is_jump && self.jumps.fetch_add(1, Ordering::Relaxed) + 1 < BELIEVED {
+            return;
         }
+        self.jumps.store(0, Ordering::Relaxed);
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        let moved = (ahead + told.time).saturating_sub(right);
+        self.ahead.store(moved, Ordering::Relaxed);
     }
 }
 
@@ -67,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_follows_and_does_not_jump_unless_it_begins() {
+    fn a_clock_follows_and_jumps_if_it_begins_or_is_told_again() {
         let clock = Clock::new(50_000_000, 1_000);
         assert_eq!(clock.at(2_001_000), 50_002_000);
         let told = |time, took| Told {
@@ -89,5 +94,14 @@ mod tests {
         clock.doubt();
         clock.follow(&told(40_000_000, 2_000_000));
         assert_eq!(clock.at(1_000_000_000), 40_000_000);
+        // One slip among right times is forgotten.
+        for time in [
+            70_000_000, 40_000_000, 70_000_000, 70_000_000, 70_000_000, 70_000_000,
+        ] {
+            clock.follow(&told(time, 0));
+            assert_eq!(clock.at(1_000_000_000), 40_000_000);
+        }
+        clock.follow(&told(70_000_000, 0));
+        assert_eq!(clock.at(1_000_000_000), 70_000_000);
     }
 }

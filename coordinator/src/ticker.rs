@@ -88,10 +88,11 @@ impl Coordinator {
             return;
         };
         while !self.is_stopping() {
-            let until = self.now().saturating_sub(age);
+            let now = self.now();
+            let until = now.saturating_sub(age);
             if self.is_first()
                 && !self.is_halted()
-                && let Err(error) = self.remove_before(until).await
+                && let Err(error) = self.remove_before(until, now).await
             {
                 notice!(
                     Notice::StoreFailed,
@@ -104,10 +105,10 @@ impl Coordinator {
     }
 
     /// A page at a time: each is a transaction that others need not wait for long.
-    async fn remove_before(&self, until: Micros) -> Result<(), cohort_sql::SqlError> {
+    async fn remove_before(&self, until: Micros, now: Micros) -> Result<(), cohort_sql::SqlError> {
         let mut after = Some(0);
         while let Some(id) = after {
-            let (next, gids) = self.store.ended(id, until, EXPIRE_PAGE).await?;
+            let (next, gids) = self.store.ended(id, (until, now), EXPIRE_PAGE).await?;
             if !gids.is_empty() {
                 self.store.remove(gids).await?;
             }

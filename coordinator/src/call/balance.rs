@@ -2,14 +2,14 @@
 //!
 //! A usual gRPC target has one connection to one of its name's addresses, which is what a service
 //! behind one address wants. Behind this kind of target there are several servers: each address has a
-//! connection of its own, and calls go round. Who cannot be connected to is passed over. A name
+//! connection of its own, and calls go round. Who cannot be connected to, or refuses a call unseen,
+//! is passed over. A name
 //! is looked up again after some seconds, and when an address could not be connected to; the guard
 //! judges each address each time.
 
 use super::{
-    Http2, connector,
+    Http2, Unanswered, connector,
     guard::{Guard, Resolver},
-    reasons,
 };
 use http_body_util::Full;
 use hyper::{
@@ -71,21 +71,25 @@ impl Balancer {
     }
 
     /// Sends a request to whose turn it is, or who comes after that one and can be connected to.
-    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
+    pub async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Unanswered> {
         let uri = request.uri();
         let authority = uri.authority().cloned();
         let authority = authority.ok_or_else(|| format!("url {uri}: it has no host"))?;
         self.look_up(uri, &authority).await?;
-        let mut why = String::new();
+        let mut why = Unanswered::Failed(String::new());
         for client in self.in_turn(&authority) {
             match client.request(request.clone()).await {
                 Ok(response) => return Ok(response),
                 Err(error) => {
-                    why = reasons(&error);
-                    if !error.is_connect() {
+                    why = Unanswered::from(&error);
+                    if error.is_connect() {
+                        self.doubt(&authority);
+                    } else if !matches!(why, Unanswered::Refused) {
                         return Err(why);
                     }
-                    self.doubt(&authority);
                 }
             }
         }

@@ -39,7 +39,7 @@ use hyper::{
 };
 use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder, builderstates::WantsProtocols1};
 use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
+    client::legacy::{self, Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
 use pool::Pool;
@@ -350,21 +350,60 @@ impl Caller {
             (Target::Grpc(uri), _) => {
                 let request = grpc::client::request(uri, global, call)?;
                 // Large: the other calls are smaller without it.
-                let answer = Box::pin(self.send_grpc(request)).await?;
-                Ok(grpc::client::meaning(&call.url, &answer))
+                grpc_reply(call, Box::pin(self.send_grpc(request)).await)
             }
             (Target::Balanced(uri), _) => {
                 let request = grpc::client::request(uri, global, call)?;
-                let answer = Box::pin(async { read(self.balancer.send(request).await?).await });
-                Ok(grpc::client::meaning(&call.url, &answer.await?))
+                let answer =
+                    Box::pin(async { Ok(read(self.balancer.send(request).await?).await?) });
+                grpc_reply(call, answer.await)
             }
         }
     }
 
     /// Sends a request over HTTP/2, whose URI has scheme and authority, and reads the answer.
-    pub async fn send_grpc(&self, request: Request<Full<Bytes>>) -> Result<Answer, String> {
+    pub async fn send_grpc(&self, request: Request<Full<Bytes>>) -> Result<Answer, Unanswered> {
         let response = self.grpc.request(request).await;
-        read(response.map_err(|error| reasons(&error))?).await
+        Ok(read(response.map_err(|error| Unanswered::from(&error))?).await?)
+    }
+}
+
+/// Why a call over HTTP/2 has no answer.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// It was refused before anybody looked at it: the connection has as many calls as it may.
+    Refused,
+    /// Nobody knows what became of it, or nobody could be reached; why.
+    Failed(String),
+}
+
+impl From<String> for Unanswered {
+    fn from(why: String) -> Unanswered {
+        Unanswered::Failed(why)
+    }
+}
+
+impl From<&legacy::Error> for Unanswered {
+    fn from(error: &legacy::Error) -> Unanswered {
+        let first: &(dyn std::error::Error + 'static) = error;
+        let mut causes = std::iter::successors(Some(first), |error| error.source());
+        // RFC 9113, 8.7: "REFUSED_STREAM" says that nothing was done.
+        let is_refusal = |cause: &(dyn std::error::Error + 'static)| {
+            let http2 = cause.downcast_ref::<h2::Error>();
+            http2.and_then(h2::Error::reason) == Some(h2::Reason::REFUSED_STREAM)
+        };
+        match causes.any(is_refusal) {
+            true => Unanswered::Refused,
+            false => Unanswered::Failed(reasons(error)),
+        }
+    }
+}
+
+fn grpc_reply(call: &Call, answer: Result<Answer, Unanswered>) -> Result<Reply, String> {
+    match answer {
+        Ok(answer) => Ok(grpc::client::meaning(&call.url, &answer)),
+        Err(Unanswered::Refused) => Ok(Reply::Unsent),
+        Err(Unanswered::Failed(why)) => Err(why),
     }
 }
 

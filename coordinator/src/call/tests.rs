@@ -194,3 +194,49 @@ fn calls_to_a_name_go_round_to_those_that_may_be_called() {
         "{refused:?}"
     );
 }
+
+/// A gRPC service that refuses every call before it looks at it; its port.
+fn refusing_service() -> u16 {
+    const HEADERS: u8 = 1;
+    const REFUSED_STREAM: u8 = 7;
+    let listener = TcpListener::bind((ip(1), 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut stream = stream;
+                let mut preface = [0; 24];
+                stream.read_exact(&mut preface)?;
+                // SETTINGS without any.
+                stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])?;
+                loop {
+                    let mut head = [0; 9];
+                    stream.read_exact(&mut head)?;
+                    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+                    stream.read_exact(&mut vec![0; length as usize])?;
+                    if head[3] == HEADERS {
+                        let mut reset = vec![0, 0, 4, 3, 0];
+                        reset.extend_from_slice(&head[5..]);
+                        reset.extend_from_slice(&[0, 0, 0, REFUSED_STREAM]);
+                        stream.write_all(&reset)?;
+                    }
+                }
+                #[expect(unreachable_code, reason = "it ends with the connection")]
+                Ok::<(), std::io::Error>(())
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn what_a_grpc_service_refuses_unseen_was_not_sent() {
+    let port = refusing_service();
+    let replies = call(&[1], "", &format!("bank.test:{port}/p.S/M"), 2);
+    assert_eq!(replies, [Reply::Unsent, Reply::Unsent]);
+    // Of several addresses another one takes it.
+    let other = TcpListener::bind((ip(2), port)).expect("the same port");
+    grpc::serve_at(other, |_| participant::Answer::Status(200, String::new()));
+    let replies = call(&[1, 2], "", &format!("dns:///bank.test:{port}/p.S/M"), 4);
+    assert!(replies.iter().all(is_success), "{replies:?}");
+}

@@ -284,11 +284,11 @@ impl Store {
     pub async fn ended(
         &self,
         after: u64,
-        until: Micros,
+        times: (Micros, Micros),
         limit: u64,
     ) -> Result<(Option<u64>, Vec<String>), SqlError> {
         self.workers
-            .read(move |connection| history::ended(connection, after, until, limit))
+            .read(move |connection| history::ended(connection, after, times, limit))
             .await
     }
     /// Removes transactions that have ended, with all that belongs to them.

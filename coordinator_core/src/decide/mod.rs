@@ -311,9 +311,13 @@ impl Transaction {
             let deadline = self.deadline(Micros::MAX);
             next = Some(next.map_or(deadline, |next: Micros| next.min(deadline)));
         }
-        if let Some(next) = next.filter(|&next| next < Micros::MAX) {
+        let next = next.filter(|&next| next < Micros::MAX);
+        actions.extend(next.map(Action::Wait));
+        if !self.calling.is_empty() {
+            // Whoever finds it after a crash, or is handed it, goes on with these at once.
+            self.global.next_run = self.global.next_run.min(now);
+        } else if let Some(next) = next {
             self.global.next_run = next;
-            actions.push(Action::Wait(next));
         }
     }
 

@@ -13,7 +13,7 @@ use super::{
 use crate::figures::Figures;
 use cohort_coordinator_core::{
     Outside,
-    decide::{Operation, Rules},
+    decide::{Action, Event, Moment, Operation, Rules},
     lease,
     model::{Global, Micros, Pattern, Reply, SECOND},
     operators,
@@ -189,6 +189,9 @@ impl<'a> Run<'a> {
             }
             if self.world().now - begun > CALM {
                 return Err(format!("it waits: {}", self.world().tables.shown(GID)));
+            }
+            if matches!(first, Move::Advance) {
+                self.check_before_waiting()?;
             }
             self.make(first);
         }
@@ -396,6 +399,34 @@ impl<'a> Run<'a> {
             Taken::Unsent => Reply::Unsent,
             Taken::Garbage | Taken::Unreached | Taken::Late => Reply::Error("garbage".into()),
         });
+    }
+
+    /// In the calm, when nothing is left to happen but that time passes: no branch can be called now.
+    fn check_before_waiting(&self) -> Result<(), String> {
+        let world = self.world();
+        let Some(mut found) = world.tables.load(GID) else {
+            return Ok(());
+        };
+        let (due, now) = (found.global.next_run, world.now);
+        if due <= now || world.behind > 0 {
+            return Ok(());
+        }
+        let moment = Moment {
+            now,
+            random: 0,
+            rules: world.rules,
+        };
+        let actions = found.decide([Event::Look], moment);
+        let called = actions
+            .iter()
+            .any(|action| matches!(action, Action::Call(_)));
+        match called {
+            true => Err(format!(
+                "nobody goes on with it: {}",
+                world.tables.shown(GID)
+            )),
+            false => Ok(()),
+        }
     }
 
     fn advance(&mut self) {
