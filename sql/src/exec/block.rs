@@ -148,7 +148,7 @@ impl<'b> BlockRun<'b> {
     pub fn prepare(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         let block = self.block;
         if !block.early.is_empty() {
-            self.run_subqueries(&block.early, context)?;
+            self.run_early(&block.early, context)?;
         }
         if !self.all_hold(&block.constant, context)? {
             return Ok(false);

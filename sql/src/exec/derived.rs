@@ -3,7 +3,7 @@
 //! One that sees nothing of what it is in is computed once per execution, by whoever reads it
 //! first. (In a statement that changes rows it must be: what it saw does not change, either.)
 
-use super::{ExecContext, Stop, memory::Memory, subquery::collect};
+use super::{ExecContext, Stop, apart, memory::Memory, subquery::collect};
 use crate::{
     error::SqlError,
     expr::{SqlMode, hash_key, kept},
@@ -25,6 +25,8 @@ pub struct Tables {
     working: FxHashMap<usize, Rows>,
     /// What was made to compute results, and of which part of the plan, by its address.
     made: FxHashSet<(Made, usize)>,
+    /// Tables that are read apart from outer rows, by the address of the plan.
+    pub(super) apart: FxHashMap<usize, apart::Known>,
 }
 
 /// What MySQL makes a temporary table for.

@@ -6,6 +6,7 @@
 //! slots of its columns, and only of those that are wanted.
 
 mod aggregate;
+mod apart;
 mod apply;
 mod block;
 mod change;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{Expr, eval, hash_key, infer},
-    plan::{Access, Input, Loose, Source, index_of},
+    plan::{Access, Apart, Input, Loose, Source, index_of},
     search::Answer,
     statements::Used,
 };
@@ -55,11 +55,19 @@ pub(super) struct SourceState {
 
 /// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the
 /// values of the wanted columns.
-struct Computed {
+pub(super) struct Computed {
     rows: Rows,
     /// The rows have all columns, not only the wanted ones.
     whole: bool,
     by_key: FxHashMap<Vec<u8>, Vec<usize>>,
+}
+
+impl Computed {
+    /// Of the rows with each key the first.
+    pub fn firsts(&self) -> impl Iterator<Item = &[Value]> {
+        let firsts = self.by_key.values().filter_map(|places| places.first());
+        firsts.filter_map(|place| self.rows.get(*place).map(Vec::as_slice))
+    }
 }
 
 impl<'b> BlockRun<'b> {
@@ -75,6 +83,12 @@ impl<'b> BlockRun<'b> {
         let source = source.ok_or_else(|| broken("a block reads its own sources"))?;
         match &source.input {
             Input::Table(table, access) if source.hash.is_empty() => {
+                if let Some(apart) = &source.apart
+                    && read_mode(source, context) == Read::Plain
+                    && let Some(flow) = self.scan_apart(context, source, apart, each)?
+                {
+                    return Ok(flow);
+                }
                 self.choose_way(at, context)?;
                 let way = match self.sources.get(at).and_then(|state| state.way) {
                     None => None,
@@ -83,16 +97,22 @@ impl<'b> BlockRun<'b> {
                 };
                 let access = way.unwrap_or(access);
                 let locks = read_mode(source, context) != Read::Plain;
-                let mut reader = Reader::new(source, table, access, at, context);
-                reader.read_all(self, context, &mut |run, context| {
-                    if run.all_hold(&source.filter, context)? {
-                        if locks {
-                            context.txn.keep_locks();
+                let mut read = |run: &mut Self, context: &mut ExecContext| {
+                    let mut reader = Reader::new(source, table, access, at, context);
+                    reader.read_all(run, context, &mut |run, context| {
+                        if run.all_hold(&source.filter, context)? {
+                            if locks {
+                                context.txn.keep_locks();
+                            }
+                            return each(run, context).map(Some);
                         }
-                        return each(run, context).map(Some);
-                    }
-                    Ok(None)
-                })
+                        Ok(None)
+                    })
+                };
+                match &source.apart {
+                    Some(apart) if !locks => self.noting_cost(context, apart, read),
+                    _ => read(self, context),
+                }
             }
             _ => self.computed_rows(context, at, source, each),
         }
@@ -141,13 +161,21 @@ impl<'b> BlockRun<'b> {
             }
             return Ok(Flow::Continue);
         }
+        self.probe(context, source, &rows, &source.hash, each)
+    }
+
+    /// Calls `each` for the rows of a hash table that match the row as it is.
+    pub(super) fn probe(
+        &mut self,
+        context: &mut ExecContext,
+        source: &'b Source,
+        rows: &Computed,
+        keys: &[(Expr, Expr)],
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
         let mut key = Vec::new();
-        if !hash_of(
-            source.hash.iter().map(|(probe, _)| probe),
-            &self.row,
-            context,
-            &mut key,
-        )? {
+        let probes = keys.iter().map(|(probe, _)| probe);
+        if !hash_of(probes, &self.row, context, &mut key)? {
             return Ok(Flow::Continue);
         }
         let found = rows.by_key.get(&key).map(Vec::as_slice);
@@ -155,7 +183,7 @@ impl<'b> BlockRun<'b> {
             let Some(row) = rows.rows.get(i) else {
                 continue;
             };
-            if self.computed_row(context, source, &rows, row, each)? == Flow::Stop {
+            if self.computed_row(context, source, rows, row, each)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
@@ -163,7 +191,7 @@ impl<'b> BlockRun<'b> {
     }
 
     /// Fills the slots of a computed row.
-    fn put_row(&mut self, source: &Source, whole: bool, row: &[Value]) {
+    pub(super) fn put_row(&mut self, source: &Source, whole: bool, row: &[Value]) {
         for (i, column) in source.wanted.iter().enumerate() {
             let column = usize::from(*column);
             let at = if whole { column } else { i };
@@ -209,16 +237,6 @@ impl<'b> BlockRun<'b> {
         at: usize,
         source: &'b Source,
     ) -> Result<Computed, Stop> {
-        let wanted = |row: &mut [Value]| -> Vec<Value> {
-            let columns = source.wanted.iter();
-            columns
-                .map(|c| {
-                    row.get_mut(usize::from(*c))
-                        .map(std::mem::take)
-                        .unwrap_or_default()
-                })
-                .collect()
-        };
         let mut rows = Vec::new();
         let mut shared = None;
         match &source.input {
@@ -239,29 +257,81 @@ impl<'b> BlockRun<'b> {
                 }
             }
             Input::Table(table, access) => {
-                let mut reader = Reader::new(source, table, access, at, context);
-                let mut memory = Memory::default();
-                let locks = reader.read != Read::Plain;
-                reader.read_all(self, context, &mut |run, context| {
-                    if locks {
-                        context.txn.keep_locks();
-                    }
-                    let slots = source.first_slot..source.first_slot + source.columns;
-                    let row = wanted(run.row.get_mut(slots).unwrap_or_default());
-                    memory.take_row(&row)?;
-                    rows.push(row);
-                    Ok(Some(Flow::Continue))
-                })?;
+                rows = self.rows_to_keep(context, at, source, (table, access))?;
             }
         }
         let whole = shared.is_some();
         let rows = shared.unwrap_or_else(|| Rc::new(rows));
+        self.hash_table(context, source, (rows, whole), &source.hash)
+    }
+
+    /// The rows of the first source, as `apart` says.
+    pub(super) fn read_apart(
+        &mut self,
+        context: &mut ExecContext,
+        source: &'b Source,
+        apart: &'b Apart,
+    ) -> Result<Computed, Stop> {
+        let Input::Table(table, _) = &source.input else {
+            return Err(broken("what is read apart is a stored table").into());
+        };
+        // Those are of the path that sees outer rows.
+        if let Some(state) = self.sources.first_mut() {
+            state.ranges = None;
+        }
+        let rows = self.rows_to_keep(context, 0, source, (table, &apart.access))?;
+        self.hash_table(context, source, (Rc::new(rows), false), &apart.keys)
+    }
+
+    /// The rows of a stored table that its own conditions admit: of each, the wanted columns.
+    fn rows_to_keep(
+        &mut self,
+        context: &mut ExecContext,
+        at: usize,
+        source: &'b Source,
+        (table, access): (&'b Arc<Table>, &'b Access),
+    ) -> Result<Vec<Vec<Value>>, Stop> {
+        let mut rows = Vec::new();
+        let mut reader = Reader::new(source, table, access, at, context);
+        let mut memory = Memory::default();
+        let locks = reader.read != Read::Plain;
+        reader.read_all(self, context, &mut |run, context| {
+            // What is locked is locked whatever it is.
+            if locks {
+                context.txn.keep_locks();
+            }
+            if !run.all_hold(&source.alone, context)? {
+                return Ok(Some(Flow::Continue));
+            }
+            let first = run.row.get_mut(source.first_slot..).unwrap_or_default();
+            let take = |column: &u16| first.get_mut(usize::from(*column)).map(std::mem::take);
+            let row: Vec<Value> = source
+                .wanted
+                .iter()
+                .map(take)
+                .map(Option::unwrap_or_default)
+                .collect();
+            memory.take_row(&row)?;
+            rows.push(row);
+            Ok(Some(Flow::Continue))
+        })?;
+        Ok(rows)
+    }
+
+    /// Rows with a hash table of their keys, if there are any.
+    fn hash_table(
+        &mut self,
+        context: &mut ExecContext,
+        source: &'b Source,
+        (rows, whole): (Rows, bool),
+        keys: &[(Expr, Expr)],
+    ) -> Result<Computed, Stop> {
         let mut by_key: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
-        if !source.hash.is_empty() {
+        if !keys.is_empty() {
             for (i, row) in rows.iter().enumerate() {
                 self.put_row(source, whole, row);
                 let mut key = Vec::new();
-                let own = source.hash.iter().map(|(_, own)| own);
+                let own = keys.iter().map(|(_, own)| own);
                 if hash_of(own, &self.row, context, &mut key)? {
                     by_key.entry(key).or_default().push(i);
                 }

@@ -16,7 +16,10 @@ use crate::{
     expr::{BinaryOp, compare, eval, hash_key, infer},
     plan::{Combined, ExplainedPlace, Query, Subquery, Usage},
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::{
+    invariant::broken,
+    types::{Collation, Value},
+};
 use rustc_hash::FxHashSet;
 use std::{cmp::Ordering, rc::Rc};
 
@@ -168,6 +171,8 @@ pub(super) enum Kept {
     Nothing,
     /// Values.
     Values(Vec<Value>),
+    /// The values of which one must be equal to something outside, if EXISTS is to hold.
+    Keys(Rc<Vec<Value>>),
     /// Its rows, and, where equal values have equal keys, a set of them; whether any is NULL.
     Rows(Rc<Rows>),
 }
@@ -175,10 +180,11 @@ pub(super) enum Kept {
 impl Kept {
     /// The first values of its rows; `None`: they are not there.
     pub fn first_values(&self) -> Option<Vec<&Value>> {
-        let Kept::Rows(rows) = self else {
-            return None;
-        };
-        Some(rows.rows.iter().filter_map(|row| row.first()).collect())
+        match self {
+            Kept::Rows(rows) => Some(rows.rows.iter().filter_map(|row| row.first()).collect()),
+            Kept::Keys(keys) => Some(keys.iter().collect()),
+            Kept::Nothing | Kept::Values(_) => None,
+        }
     }
 }
 
@@ -203,6 +209,32 @@ fn put(
 }
 
 impl BlockRun<'_> {
+    /// Runs the subqueries that access paths need. Of EXISTS, which sees the rows that are read by
+    /// them, it is the keys of what can match any.
+    pub(super) fn run_early(
+        &mut self,
+        needed: &[usize],
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        for &n in needed {
+            let subquery = self.block.subqueries.get(n);
+            let subquery =
+                subquery.ok_or_else(|| broken("a path is by a subquery of its block"))?;
+            if !matches!(subquery.usage, Usage::Exists) {
+                self.run_subqueries(&[n], context)?;
+                continue;
+            }
+            let [block] = subquery.query.blocks.as_slice() else {
+                return Err(broken("what is read apart is of one block").into());
+            };
+            let keys = BlockRun::new(block, &self.row).keys_apart(context)?;
+            if let Some(kept) = self.kept.get_mut(n) {
+                *kept = Kept::Keys(Rc::new(keys));
+            }
+        }
+        Ok(())
+    }
+
     /// Runs the subqueries that an expression needs and puts their results in their slots.
     pub(super) fn run_subqueries(
         &mut self,

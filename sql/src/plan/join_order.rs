@@ -44,13 +44,13 @@ const STEPS_MAX: usize = 256;
 /// What it costs to come to the first row that is looked up.
 const LOOKUP: f64 = 4.0;
 /// What it costs to put a row into a hash table, ...
-const HASHED: f64 = 2.0;
+pub(super) const HASHED: f64 = 2.0;
 /// ... and to look for those that match one.
 const PROBED: f64 = 1.5;
 /// What a row costs that comes out.
 const JOINED: f64 = 0.3;
 /// No hash table is made for so many rows if there is another way: it takes memory.
-const HASHED_ROWS_MAX: f64 = 200_000.0;
+pub(super) const HASHED_ROWS_MAX: f64 = 200_000.0;
 /// The share that an equality with a column leaves of which nothing is known.
 const EQUAL_SHARE: f64 = 0.1;
 
@@ -290,7 +290,7 @@ impl Planner<'_> {
 
 /// What it costs to read a table by a path. A very small table counts as a larger one, for the plan
 /// serves until it has become one.
-fn reading(choice: &Choice) -> f64 {
+pub(super) fn reading(choice: &Choice) -> f64 {
     let access = &choice.access;
     let is_entry = access.index.is_some() || access.search.is_some() || !access.merged.is_empty();
     let row = if is_entry && !access.covering {

@@ -14,6 +14,7 @@
 
 mod access;
 mod aggregate;
+mod apart;
 mod cache;
 mod columns;
 mod created;

@@ -6,10 +6,10 @@
 //! join is an inner one.
 
 use super::{
-    Access, Aggregate, AggregateFunction, Block, Bound, Computed, Input, Planner, SizeSeen,
-    SortKey, Source, Subquery, Usage,
+    Access, Aggregate, AggregateFunction, Block, Bound, Computed, Condition, Input, Planner,
+    SizeSeen, SortKey, Source, Subquery, Usage,
     access::{self, Choice, Goal, Request},
-    disjunction,
+    apart, disjunction,
     figures::{Figures, computed_rows},
     from::{From, Group, Leaf, LeafInput},
     implied::implied,
@@ -276,6 +276,8 @@ impl Planner<'_> {
             };
             choices.push((choice, hash));
         }
+        let first = order.first().copied();
+        let apart = first.and_then(|leaf| self.apart(block, &from, leaf, outlook));
         let is_point = |choice: &Option<Choice>| choice.as_ref().is_some_and(|c| c.access.point);
         if !choices.iter().all(|(choice, _)| is_point(choice)) {
             self.note_sizes(&from);
@@ -293,6 +295,9 @@ impl Planner<'_> {
                 let source = source(taken, table, choice, hash, ranks, (&outlook.wanted, share));
                 block.sources.push(Source { lateral, ..source });
             }
+        }
+        if let (Some(source), Some(apart)) = (block.sources.first_mut(), apart) {
+            source.apart = Some(apart);
         }
         // From here on by position: the tables of a group stay together.
         for group in &mut from.groups {
@@ -326,7 +331,7 @@ impl Planner<'_> {
     }
 
     /// Whether a search is made in a leaf.
-    fn searches(&mut self, leaf: usize) -> bool {
+    pub(super) fn searches(&mut self, leaf: usize) -> bool {
         let mut searches = self.names().searches.iter();
         searches.any(|search| search.is_in(leaf))
     }
@@ -400,17 +405,23 @@ fn in_rows(condition: &Expr, names: &Names) -> Option<(Expr, Collation, Bound)> 
     let slot = walk::slot(condition).filter(|_| names.outer.is_empty())?;
     let number = names.subquery_of(slot)?;
     let subquery = names.subqueries.get(number)?;
-    let Usage::In(left) = &subquery.usage else {
-        return None;
-    };
-    let [(value, collation)] = left.as_slice() else {
-        return None;
-    };
     let bound = Bound::InRows {
         subquery: number,
         slot,
     };
-    (!subquery.query.correlated).then_some((value.expr.clone(), *collation, bound))
+    match &subquery.usage {
+        Usage::In(left) => {
+            let [(value, collation)] = left.as_slice() else {
+                return None;
+            };
+            (!subquery.query.correlated).then_some((value.expr.clone(), *collation, bound))
+        }
+        Usage::Exists => {
+            let (value, collation) = apart::key_of_exists(&subquery.query)?;
+            Some((value, collation, bound))
+        }
+        Usage::Scalar | Usage::Any(..) | Usage::All(..) => None,
+    }
 }
 
 /// The subqueries that access paths need.
@@ -485,6 +496,8 @@ fn source(
         filter: Vec::new(),
         outer_join: None,
         hash,
+        apart: None,
+        alone: Vec::new(),
         ways,
         lateral: false,
         lock: leaf.lock,
@@ -533,6 +546,13 @@ impl Placer<'_> {
         // Those that run subqueries come last.
         for source in &mut block.sources {
             source.filter.sort_by_key(|c| !c.subqueries.is_empty());
+        }
+        for (source, leaf) in block.sources.iter_mut().zip(&self.order) {
+            let is_stored = matches!(source.input, Input::Table(..));
+            if is_stored && (!source.hash.is_empty() || source.apart.is_some()) {
+                let alone = |c: &&Condition| apart::is_alone(&c.expr, self.names, *leaf);
+                source.alone = source.filter.iter().filter(alone).cloned().collect();
+            }
         }
     }
 
@@ -698,6 +718,31 @@ pub(super) fn hash_keys(
             }
             if let Some(pair) = hashable(probe, build, ty.collation) {
                 keys.push(pair);
+                break;
+            }
+        }
+    }
+    keys
+}
+
+/// Equalities between a leaf and outer rows, for a hash table.
+pub(super) fn hash_keys_of_outer(
+    conditions: &[Expr],
+    names: &Names,
+    leaf: usize,
+) -> Vec<(Expr, Expr)> {
+    let is_outer = |expr: &Expr| {
+        let mut outer = false;
+        walk::slots(expr, &mut |slot| {
+            outer |= names.outer.iter().any(|(_, to, _)| *to == slot);
+        });
+        outer && leaves_of(expr, names) == 0 && is_available(expr, names, &[])
+    };
+    let mut keys = Vec::new();
+    for (left, right, ty) in conditions.iter().filter_map(walk::equality) {
+        for (probe, build) in [(left, right), (right, left)] {
+            if is_outer(probe) && apart::is_alone(build, names, leaf) {
+                keys.extend(hashable(probe, build, ty.collation));
                 break;
             }
         }

@@ -429,6 +429,11 @@ pub struct Source {
     /// Its rows are looked up in a hash table, by these expressions of the rows before and of
     /// its own.
     pub hash: Vec<(Expr, Expr)>,
+    /// Another way, once that pays, to the rows of the first table of a block that sees outer rows.
+    pub apart: Option<Apart>,
+    /// Those of its conditions that need no other row, if it is stored and looked up by hash: what
+    /// they refuse is not kept.
+    pub alone: Vec<Condition>,
     /// Other ways to its rows, one of which may be better with the values that the conditions have.
     /// If its path gives the order of ORDER BY up to LIMIT: ways to the rows that conditions leave,
     /// without that order.
@@ -443,6 +448,17 @@ pub struct Source {
     pub estimate: u64,
     /// Which share of them its own conditions leave, about, for EXPLAIN: 1 if it has none.
     pub share: f64,
+}
+
+/// How a table is read once, whatever outer rows there are, to be looked up by hash for each of them.
+#[derive(Debug)]
+pub struct Apart {
+    /// The path, which sees no outer row.
+    pub access: Access,
+    /// The expressions of the outer row, and those of its own that must be equal.
+    pub keys: Vec<(Expr, Expr)>,
+    /// What that costs: 1 is the next row of a scan.
+    pub cost: f64,
 }
 
 /// Where rows come from.
@@ -574,8 +590,8 @@ pub enum Bound {
     IsNull,
     /// It is one of these.
     In(Vec<Expr>),
-    /// It is in a row of the block's subquery of this number, which is run before; the slot of the
-    /// subquery's result.
+    /// It is in a row of the block's subquery of this number, which is run before, or, of EXISTS, among
+    /// the keys of the rows that the subquery reads apart; the slot of the subquery's result.
     InRows {
         /// The number.
         subquery: usize,
