@@ -281,3 +281,20 @@ fn what_a_transaction_says_is_read_once() {
     assert_eq!(saga.decide([done], moment), [Action::Call(3)]);
     assert!(Arc::strong_count(&read) > 1, "it is the same");
 }
+
+/// A step's predecessors are looked at for each event.
+#[test]
+fn what_comes_before_a_step_is_taken_once_however_often_it_is_named() {
+    let custom = r#"{"concurrent":true,"orders":{"2":[1,0,0,1,0]}}"#;
+    let mut saga = begin(&format!("saga 3 submitted {{}} {custom}"));
+    let moment = Moment {
+        now: START,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let calls = saga.decide([Event::Look], moment);
+    assert_eq!(calls, [Action::Call(1), Action::Call(3)]);
+    let read: Arc<Option<BTreeMap<usize, Vec<usize>>>> = saga.custom.get(|| panic!("it was read"));
+    assert_eq!(*read, Some(BTreeMap::from([(2, vec![0, 1])])));
+    assert_eq!(saga.check(), Ok(()));
+}
