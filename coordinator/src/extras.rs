@@ -25,21 +25,32 @@ pub(super) struct Extras {
     pub branch_headers: BTreeMap<String, String>,
 }
 
+/// What the steps of a transaction ask for: step `01` comes first.
+type Settings = Vec<Extras>;
+
+/// Most transactions have none: nothing is parsed for them.
+fn settings(steps: &str) -> Settings {
+    if !steps.contains("\"request_timeout\"") && !steps.contains("\"branch_headers\"") {
+        return Settings::new();
+    }
+    let steps: Vec<Value> = serde_json::from_str(steps).unwrap_or_default();
+    let steps = steps.iter();
+    steps
+        .map(|step| Extras::deserialize(step).unwrap_or_default())
+        .collect()
+}
+
 impl Extras {
     /// Those of a branch's step, which was checked when it was submitted.
     pub fn of(transaction: &Transaction, branch: &Branch) -> Extras {
+        // Thousands of calls may be made at once.
         let steps = transaction.global.steps.as_str();
-        // Most transactions have none: nothing is parsed for them.
-        if !steps.contains("\"request_timeout\"") && !steps.contains("\"branch_headers\"") {
-            return Extras::default();
-        }
-        let steps: Vec<Value> = serde_json::from_str(steps).unwrap_or_default();
+        let settings = transaction.settings.get(|| settings(steps));
         // `01`, or `01-02` for a subscriber of a topic.
         let number = branch.branch_id.split('-').next().unwrap_or_default();
         let number: usize = number.parse().unwrap_or(0);
-        let step = number.checked_sub(1).and_then(|place| steps.get(place));
-        step.and_then(|step| Extras::deserialize(step).ok())
-            .unwrap_or_default()
+        let own = number.checked_sub(1).and_then(|place| settings.get(place));
+        own.cloned().unwrap_or_default()
     }
 }
 
@@ -117,4 +128,33 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::model::{Global, Pattern, SECOND, Status},
+        *,
+    };
+    use std::sync::Arc;
+
+    /// There may be ten thousand of them, and as many calls.
+    #[test]
+    fn what_steps_ask_for_is_read_once() {
+        let steps =
+            r#"[{"request_timeout":2},{"branch_headers":{"x":"y"}},{"request_timeout":[]},{}]"#;
+        let global = Global {
+            steps: steps.into(),
+            ..Global::new("g", Pattern::Saga, Status::Submitted, 0)
+        };
+        let transaction = Transaction::new(global, Vec::new());
+        let of = |id| Extras::of(&transaction, &Branch::new(id, "action", "", Vec::new()));
+        assert_eq!(of("01").request_timeout, Seconds(2 * SECOND));
+        let read: Arc<Settings> = transaction.settings.get(|| panic!("it was read"));
+        assert_eq!(read.len(), 4);
+        assert_eq!(of("02-07").branch_headers["x"], "y");
+        for other in ["03", "04", "05", "00", "x"] {
+            assert_eq!(of(other), Extras::default(), "{other}");
+        }
+    }
 }

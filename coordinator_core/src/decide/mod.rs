@@ -43,13 +43,14 @@ mod tests;
 
 pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
+pub use custom::Derived;
 pub use patterns::{Branches, PatternRules, Question};
 pub use waiting::Waiting;
 
 use crate::model::{
     Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
 };
-use custom::{Custom, custom};
+use custom::custom;
 use std::collections::BTreeSet;
 
 /// However often somebody wants to be called again, it is not more often, unless the server's own
@@ -102,7 +103,9 @@ pub struct Transaction {
     /// Unusual things that happened, and are in no row yet.
     pub notes: Vec<Note>,
     /// What its `custom_data` says.
-    custom: Custom,
+    custom: Derived,
+    /// What whoever makes its calls has read in its steps.
+    pub settings: Derived,
 }
 
 /// What happened.
@@ -170,7 +173,8 @@ impl Transaction {
             asking: false,
             knows_all: true,
             notes: Vec::new(),
-            custom: Custom::default(),
+            custom: Derived::default(),
+            settings: Derived::default(),
         }
     }
 
