@@ -235,7 +235,7 @@ impl Caller {
             Ok(destination) => destination,
             Err(why) => return Reply::Error(why),
         };
-        let Some(_turn) = self.turns.take(target.uri()).await else {
+        let Some(_turn) = self.turns.take(target.uri(), call.body.len()).await else {
             return Reply::Unsent;
         };
         // Its time begins with its turn.
