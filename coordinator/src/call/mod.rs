@@ -25,6 +25,7 @@ pub use guard::Guard;
 pub use turns::impatiently;
 
 use super::{
+    extras::Body,
     grpc,
     model::{Global, Micros, Reply, SECOND, Seconds},
 };
@@ -62,7 +63,7 @@ pub struct Call {
     /// Where.
     pub url: String,
     /// With what; empty: a GET, unless `post`.
-    pub body: Vec<u8>,
+    pub body: Body,
     /// POST even without a body.
     pub post: bool,
     /// Which branch.

@@ -33,6 +33,7 @@ mod clock;
 mod custom;
 mod message;
 mod patterns;
+mod results;
 mod saga;
 mod two_phase;
 mod waiting;
@@ -45,6 +46,7 @@ pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
 pub use custom::Derived;
 pub use patterns::{Branches, PatternRules, Question};
+pub use results::RESULTS_BYTES_MAX;
 pub use waiting::Waiting;
 
 use crate::model::{
@@ -106,6 +108,8 @@ pub struct Transaction {
     custom: Derived,
     /// What whoever makes its calls has read in its steps.
     pub settings: Derived,
+    /// What it has made of the answers that are passed on; nothing, after another one has come.
+    pub results: Derived,
 }
 
 /// What happened.
@@ -175,6 +179,7 @@ impl Transaction {
             notes: Vec::new(),
             custom: Derived::default(),
             settings: Derived::default(),
+            results: Derived::default(),
         }
     }
 
@@ -243,6 +248,7 @@ impl Transaction {
                 *branch = other;
             }
         }
+        self.results = Derived::default();
     }
 
     fn proceed(&mut self, moment: Moment, actions: &mut Vec<Action>) {
@@ -367,6 +373,7 @@ impl Transaction {
         // It may allow the next action.
         let stays_exact = self.global.is_exact && self.global.status == Status::Submitted;
         let retries = self.retries(moment.rules);
+        let reply = self.within_room(place, reply);
         let Some(branch) = self.branches.get_mut(place) else {
             return Vec::new();
         };
@@ -386,6 +393,7 @@ impl Transaction {
                 branch.failing_since = None;
                 if passes_on && is_action {
                     branch.answer = answer;
+                    self.results = Derived::default();
                 } else if !(stays_exact && is_action) {
                     return Vec::new();
                 }
