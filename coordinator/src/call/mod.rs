@@ -22,7 +22,7 @@ mod pool;
 mod turns;
 
 pub use guard::Guard;
-pub use turns::impatiently;
+pub use turns::{Turn, Turns, impatiently};
 
 use super::{
     extras::Body,
@@ -46,7 +46,6 @@ use hyper_util::{
 use pool::Pool;
 use std::{collections::BTreeMap, path::Path, pin::pin, sync::Arc, time::Duration};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
-use turns::Turns;
 
 /// No address of a branch or a client is longer.
 const URL_BYTES_MAX: usize = 8_192;

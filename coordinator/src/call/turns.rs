@@ -52,7 +52,7 @@ pub(super) fn calls_max() -> usize {
 }
 
 /// See the module.
-pub(super) struct Turns(Arc<Mutex<State>>);
+pub struct Turns(Arc<Mutex<State>>);
 
 struct State {
     total: usize,
@@ -79,7 +79,7 @@ struct Waiting {
 }
 
 /// Leave to make a call; dropped, it is another one's.
-pub(super) struct Turn {
+pub struct Turn {
     turns: Arc<Mutex<State>>,
     host: Arc<str>,
     /// 0: it was given back.
@@ -128,7 +128,6 @@ impl Turns {
     }
 
     /// The same for who does not wait.
-    #[cfg(test)]
     pub fn take_now(&self, uri: &Uri) -> Option<Turn> {
         let (host, mut state) = (place(uri), lock(&self.0));
         let is_free = state.gives(state.taken(&host), 1);
