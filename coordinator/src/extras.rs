@@ -13,7 +13,11 @@ use super::{
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// A step's own settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -25,46 +29,165 @@ pub(super) struct Extras {
     pub branch_headers: BTreeMap<String, String>,
 }
 
+/// What is read once in a transaction that is driven: thousands of calls may be made at once.
+#[derive(Default)]
+struct Settings {
+    /// What its steps ask for: step `01` comes first.
+    steps: Vec<Extras>,
+    /// The members of `results` that answers became, by their branches' positions.
+    members: Mutex<BTreeMap<usize, Arc<str>>>,
+}
+
+impl Settings {
+    fn of(transaction: &Transaction) -> Arc<Settings> {
+        let steps = transaction.global.steps.as_str();
+        transaction.settings.get(|| Settings {
+            steps: extras(steps),
+            ..Settings::default()
+        })
+    }
+}
+
+/// Most transactions have none: nothing is parsed for them.
+fn extras(steps: &str) -> Vec<Extras> {
+    if !steps.contains("\"request_timeout\"") && !steps.contains("\"branch_headers\"") {
+        return Vec::new();
+    }
+    let steps: Vec<Value> = serde_json::from_str(steps).unwrap_or_default();
+    let steps = steps.iter();
+    steps
+        .map(|step| Extras::deserialize(step).unwrap_or_default())
+        .collect()
+}
+
 impl Extras {
     /// Those of a branch's step, which was checked when it was submitted.
     pub fn of(transaction: &Transaction, branch: &Branch) -> Extras {
-        let steps = transaction.global.steps.as_str();
-        // Most transactions have none: nothing is parsed for them.
-        if !steps.contains("\"request_timeout\"") && !steps.contains("\"branch_headers\"") {
-            return Extras::default();
-        }
-        let steps: Vec<Value> = serde_json::from_str(steps).unwrap_or_default();
+        let settings = Settings::of(transaction);
         // `01`, or `01-02` for a subscriber of a topic.
         let number = branch.branch_id.split('-').next().unwrap_or_default();
         let number: usize = number.parse().unwrap_or(0);
-        let step = number.checked_sub(1).and_then(|place| steps.get(place));
-        step.and_then(|step| Extras::deserialize(step).ok())
-            .unwrap_or_default()
+        let own = number
+            .checked_sub(1)
+            .and_then(|place| settings.steps.get(place));
+        own.cloned().unwrap_or_default()
     }
+}
+
+/// Whether a branch's answer is passed on.
+fn has_result(branch: &Branch) -> bool {
+    branch.op == "action" && branch.status == BranchStatus::Succeed && !branch.answer.is_empty()
+}
+
+/// What an answer is to others: an answer that is no JSON is a string.
+fn result(branch: &Branch) -> Value {
+    let text = || Value::String(branch.answer.clone());
+    serde_json::from_str(&branch.answer).unwrap_or_else(|_| text())
 }
 
 /// The answers of a saga's actions so far, by branch.
 pub(super) fn results(transaction: &Transaction) -> Map<String, Value> {
-    let done = |branch: &&CopyOnWrite<Branch>| {
-        branch.op == "action" && branch.status == BranchStatus::Succeed && !branch.answer.is_empty()
-    };
-    let answers = transaction.branches.iter().filter(done);
-    let answer = |branch: &CopyOnWrite<Branch>| {
-        let text = || Value::String(branch.answer.clone());
-        let value = serde_json::from_str(&branch.answer).unwrap_or_else(|_| text());
-        (branch.branch_id.clone(), value)
-    };
-    answers.map(answer).collect()
+    let answers = transaction.branches.iter();
+    let answers = answers.filter(|branch| has_result(branch));
+    answers
+        .map(|branch| (branch.branch_id.clone(), result(branch)))
+        .collect()
 }
 
-/// A branch's body, with the results so far if they are to be passed on.
-pub(super) fn body(transaction: &Transaction, branch: &Branch) -> Vec<u8> {
-    if !transaction.global.options.pass_results {
-        return branch.body.clone();
+/// The same as text. Whatever calls are under way share each answer's.
+#[derive(Debug, Default)]
+struct Results {
+    members: Vec<Arc<str>>,
+    bytes: usize,
+}
+
+impl Results {
+    fn of(transaction: &Transaction) -> Arc<Results> {
+        transaction.results.get(|| {
+            let settings = Settings::of(transaction);
+            let mut known = settings
+                .members
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let branches = transaction.branches.iter().enumerate();
+            let done = branches.filter(|(_, branch)| has_result(branch));
+            let member = |branch: &Branch| {
+                let id = Value::from(branch.branch_id.as_str());
+                format!("{id}:{}", result(branch)).into()
+            };
+            let mut results = Results::default();
+            for (place, branch) in done {
+                let member = known.entry(place).or_insert_with(|| member(branch));
+                results.bytes += member.len() + 1;
+                results.members.push(Arc::clone(member));
+            }
+            results
+        })
     }
-    let mut fields: Map<String, Value> = serde_json::from_slice(&branch.body).unwrap_or_default();
-    fields.insert("results".into(), Value::Object(results(transaction)));
-    Value::Object(fields).to_string().into_bytes()
+}
+
+/// What a call sends. It takes memory of its own only when the call has its turn: thousands may wait
+/// for that.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// These bytes.
+    Made(Vec<u8>),
+    /// A branch's payload, with the results so far if they are passed on.
+    Payload(CopyOnWrite<Branch>, Passed),
+}
+
+/// What is passed on to a branch.
+#[derive(Clone, Debug)]
+pub(super) struct Passed(Option<Arc<Results>>);
+
+impl Body {
+    /// What a branch is sent.
+    pub fn of(transaction: &Transaction, branch: &CopyOnWrite<Branch>) -> Body {
+        let passes = transaction.global.options.pass_results;
+        let passed = passes.then(|| Results::of(transaction));
+        Body::Payload(branch.clone(), Passed(passed))
+    }
+
+    /// How many bytes it has, or a few more.
+    pub fn len(&self) -> usize {
+        const FRAME: usize = "{'results':{},}".len();
+        match self {
+            Body::Made(bytes) => bytes.len(),
+            Body::Payload(branch, Passed(None)) => branch.body.len(),
+            Body::Payload(branch, Passed(Some(results))) => {
+                branch.body.len() + FRAME + results.bytes
+            }
+        }
+    }
+
+    /// Whether there is nothing to be sent.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        let (branch, results) = match self {
+            Body::Made(bytes) => return bytes.into(),
+            Body::Payload(branch, Passed(None)) => return branch.body.as_slice().into(),
+            Body::Payload(branch, Passed(Some(results))) => (branch, results),
+        };
+        let fields: Option<Map<String, Value>> = serde_json::from_slice(&branch.body).ok();
+        let mut fields = fields.unwrap_or_default();
+        fields.remove("results");
+        let mut text = String::with_capacity(self.len());
+        text.push_str("{\"results\":{");
+        for (place, member) in results.members.iter().enumerate() {
+            text.push_str(if place == 0 { "" } else { "," });
+            text.push_str(member);
+        }
+        text.push('}');
+        let payload = Value::Object(fields).to_string();
+        // `{}`, or what comes after the brace.
+        text.push_str(if payload.len() > 2 { "," } else { "" });
+        text.push_str(payload.trim_start_matches('{'));
+        Cow::Owned(text.into_bytes())
+    }
 }
 
 /// No transaction and no step has more headers of its own, nor more bytes in them.
@@ -117,4 +240,74 @@ pub(super) fn check(transaction: &Transaction) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::model::{Global, Pattern, SECOND, Status},
+        *,
+    };
+
+    /// There may be ten thousand of them, and as many calls.
+    #[test]
+    fn what_steps_ask_for_is_read_once() {
+        let steps =
+            r#"[{"request_timeout":2},{"branch_headers":{"x":"y"}},{"request_timeout":[]},{}]"#;
+        let global = Global {
+            steps: steps.into(),
+            ..Global::new("g", Pattern::Saga, Status::Submitted, 0)
+        };
+        let transaction = Transaction::new(global, Vec::new());
+        let of = |id| Extras::of(&transaction, &Branch::new(id, "action", "", Vec::new()));
+        assert_eq!(of("01").request_timeout, Seconds(2 * SECOND));
+        let read: Arc<Settings> = transaction.settings.get(|| panic!("it was read"));
+        assert_eq!(read.steps.len(), 4);
+        assert_eq!(of("02-07").branch_headers["x"], "y");
+        for other in ["03", "04", "05", "00", "x"] {
+            assert_eq!(of(other), Extras::default(), "{other}");
+        }
+    }
+
+    fn body(payload: &str, answers: &[&str]) -> (Transaction, String) {
+        let mut global = Global::new("g", Pattern::Saga, Status::Submitted, 0);
+        global.options.pass_results = true;
+        let done = answers.iter().enumerate().map(|(place, answer)| {
+            let mut done = Branch::new(&format!("0{place}"), "action", "", Vec::new());
+            (done.status, done.answer) = (BranchStatus::Succeed, (*answer).to_owned());
+            done
+        });
+        let last = Branch::new("09", "action", "", payload.into());
+        let transaction = Transaction::new(global, done.chain([last]).collect());
+        let body = Body::of(&transaction, &transaction.branches[answers.len()]);
+        assert!(body.bytes().len() <= body.len());
+        let text = String::from_utf8(body.bytes().into_owned()).expect("text");
+        (transaction, text)
+    }
+
+    #[test]
+    fn results_are_a_member_of_the_payload() {
+        for (payload, answers, wanted) in [
+            ("", &[][..], r#"{"results":{}}"#),
+            ("{}", &["", "1"], r#"{"results":{"01":1}}"#),
+            (
+                r#"{"a":{"b":"}"},"results":7}"#,
+                &["{\"x\": [null]}", "\"", "{"],
+                r#"{"results":{"00":{"x":[null]},"01":"\"","02":"{"},"a":{"b":"}"}}"#,
+            ),
+        ] {
+            assert_eq!(body(payload, answers).1, wanted, "{payload}");
+        }
+    }
+
+    /// A hundred calls may be sent megabytes each.
+    #[test]
+    fn calls_share_what_they_are_sent() {
+        let (transaction, _) = body("{}", &["[1]", "[2]"]);
+        let shared = Results::of(&transaction);
+        let held = |_| Body::of(&transaction, &transaction.branches[2]);
+        let all: Vec<_> = (0..100).map(held).collect();
+        assert_eq!(Arc::strong_count(&shared), all.len() + 2);
+        assert_eq!(Arc::strong_count(&shared.members[0]), 2);
+    }
 }

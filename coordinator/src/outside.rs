@@ -132,7 +132,7 @@ impl Coordinator {
         let timeout = self.request_timeout(global);
         Call {
             url: branch.url.clone(),
-            body: extras::body(transaction, branch),
+            body: extras::Body::of(transaction, branch),
             post: global.pattern.rules().posts_nothing,
             branch_id: branch.branch_id.clone(),
             op: branch.op.clone(),
@@ -152,7 +152,7 @@ impl Coordinator {
         };
         Call {
             url: global.query_prepared.clone(),
-            body,
+            body: extras::Body::Made(body),
             post,
             branch_id: "00".to_owned(),
             op,

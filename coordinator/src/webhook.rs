@@ -5,22 +5,30 @@
 //! Whoever is told answers with a status from 200 to 299; all else is tried again, further and
 //! further apart, and given up after three days. Its address comes from whoever submits, so it must
 //! be one that branches may have. Of several coordinators on the same tables one tells.
+//!
+//! It walks through all that is due, and begins to tell what its host has a turn for (`call::Turns`).
+//! So a host that does not answer holds nobody else up, however many ends it is to be told.
 
 use super::{
     Coordinator,
-    call::shortened,
+    call::{Turn, Turns, shortened},
     model::{CLOCKS_APART, Micros, SECOND},
     store::Pending,
 };
 use cohort_process::{Notice, notice};
-use futures_util::stream::{self, StreamExt};
+use cohort_sql::SqlError;
+use hyper::Uri;
+use rustc_hash::FxHashMap;
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
+use tokio::{sync::Notify, task::JoinHandle};
 
-/// So many are told at once: one that does not answer holds the others up for the time of a call.
-const AT_ONCE: u64 = 256;
+/// So many are told at once.
+const AT_ONCE: usize = 256;
+/// So many are read at once.
+const PAGE: u64 = 500;
 /// Before the second try; it doubles with each.
 const PAUSE: Micros = SECOND;
 /// Tries are never further apart.
@@ -28,46 +36,115 @@ const PAUSE_MAX: Micros = 300 * SECOND;
 /// What was not taken for so long is given up.
 const PATIENCE: Micros = 3 * 86_400 * SECOND;
 
+/// What is being told.
+struct Telling {
+    turns: Turns,
+    /// By their rows' numbers.
+    tasks: FxHashMap<u64, JoinHandle<()>>,
+    /// One of them has ended.
+    ended: Arc<Notify>,
+}
+
+/// What came of a walk through what is due.
+#[derive(Default)]
+struct Walked {
+    /// Some were begun to be told.
+    has_begun: bool,
+    /// Some had no turn.
+    has_left: bool,
+}
+
 impl Coordinator {
     /// Tells of ends, until the coordinator stops.
     pub(super) async fn tell_ends(self: Arc<Self>) {
+        let mut telling = Telling {
+            turns: Turns::new(AT_ONCE),
+            tasks: FxHashMap::default(),
+            ended: Arc::default(),
+        };
         while !self.is_stopping() {
-            let told = match self.is_first() && !self.is_cut_off() {
-                true => self.tell_due_ends().await,
-                false => Ok(0),
+            let begun = Instant::now();
+            let walked = match self.is_first() && !self.is_cut_off() {
+                true => self.begin_to_tell(&mut telling).await,
+                false => Ok(Walked::default()),
             };
-            match told {
-                // There may be more.
-                Ok(AT_ONCE) => continue,
-                Ok(_) => {}
-                Err(error) if self.in_trouble.swap(true, Ordering::Relaxed) => drop(error),
-                Err(error) => notice!(Notice::StoreFailed, "telling of ends: {}", error.message),
+            let is_busy = match walked {
+                Ok(walked) => walked.has_begun && walked.has_left,
+                Err(error) => {
+                    self.not_told(&error);
+                    false
+                }
+            };
+            if is_busy {
+                let ended = telling.ended.notified();
+                let _ = tokio::time::timeout(self.options.tick, ended).await;
+            } else {
+                // Who has much left does not read it all the time.
+                tokio::time::sleep(self.options.tick.max(begun.elapsed())).await;
             }
-            tokio::time::sleep(self.options.tick).await;
         }
     }
 
-    /// How many were due.
-    async fn tell_due_ends(&self) -> Result<u64, cohort_sql::SqlError> {
-        // A little more than a pause is: clocks are not quite the same.
-        let longest = PAUSE_MAX + CLOCKS_APART;
-        let due = self
-            .store
-            .due_webhooks(self.now(), longest, AT_ONCE)
-            .await?;
-        let count = due.len() as u64;
-        let told = stream::iter(due).map(|pending| self.tell_end(pending));
-        let mut told = told.buffer_unordered(usize::try_from(AT_ONCE).unwrap_or(1));
-        let mut result = Ok(count);
-        while let Some(one) = told.next().await {
-            if let Err(error) = one {
-                result = Err(error);
-            }
+    /// Says so of the first only, as of transactions that could not be driven.
+    fn not_told(&self, error: &SqlError) {
+        if !self.in_trouble.swap(true, Ordering::Relaxed) {
+            notice!(Notice::StoreFailed, "telling of ends: {}", error.message);
         }
-        result
     }
 
-    async fn tell_end(&self, pending: Pending) -> Result<(), cohort_sql::SqlError> {
+    /// Begins to tell what is due, as far as there are turns for it.
+    async fn begin_to_tell(self: &Arc<Self>, telling: &mut Telling) -> Result<Walked, SqlError> {
+        let mut walked = Walked::default();
+        let now = self.now();
+        // A little more than a pause is: clocks are not quite the same. What waits longer does so by
+        // a clock that was ahead.
+        let ahead = now.saturating_add(PAUSE_MAX + CLOCKS_APART);
+        for (from, until) in [(0, now), (ahead, Micros::MAX)] {
+            let mut after = (from, 0);
+            loop {
+                // Before it is read: the row of what has ended is gone, or has another time.
+                telling.tasks.retain(|_, task| !task.is_finished());
+                let page = self.store.due_webhooks(until, after, PAGE).await?;
+                if self.is_halted() {
+                    return Ok(walked);
+                }
+                let is_last = (page.len() as u64) < PAGE;
+                for pending in page {
+                    after = (pending.due, pending.id);
+                    if telling.tasks.contains_key(&pending.id) {
+                        continue;
+                    }
+                    let uri: Uri = pending.url.parse().unwrap_or_default();
+                    match telling.turns.take_now(&uri) {
+                        Some(turn) => {
+                            walked.has_begun = true;
+                            self.begin_one(telling, pending, turn);
+                        }
+                        None => walked.has_left = true,
+                    }
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+        Ok(walked)
+    }
+
+    fn begin_one(self: &Arc<Self>, telling: &mut Telling, pending: Pending, turn: Turn) {
+        let (coordinator, ended) = (Arc::clone(self), Arc::clone(&telling.ended));
+        let id = pending.id;
+        let task = tokio::spawn(async move {
+            if let Err(error) = coordinator.tell_end(pending).await {
+                coordinator.not_told(&error);
+            }
+            drop(turn);
+            ended.notify_one();
+        });
+        telling.tasks.insert(id, task);
+    }
+
+    async fn tell_end(&self, pending: Pending) -> Result<(), SqlError> {
         let posted = self.post_end(&pending).await;
         let now = self.now();
         let Err(why) = posted else {

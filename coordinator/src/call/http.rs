@@ -35,7 +35,7 @@ pub fn request(uri: Uri, call: &Call) -> Result<Request<Full<Bytes>>, String> {
     } else {
         Method::GET
     };
-    with_headers(method, uri, call.body.clone(), call)
+    with_headers(method, uri, call.body.bytes().into_owned(), call)
 }
 
 /// A request with the headers of a call.

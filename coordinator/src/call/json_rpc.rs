@@ -29,7 +29,8 @@ pub fn request(
     call: &Call,
 ) -> Result<Request<Full<Bytes>>, String> {
     // A payload that is no object has no names to be merged with.
-    let mut params: Map<String, Value> = serde_json::from_slice(&call.body).unwrap_or_default();
+    let mut params: Map<String, Value> =
+        serde_json::from_slice(&call.body.bytes()).unwrap_or_default();
     for (name, value) in http::who(global, call) {
         params.insert(name.to_owned(), value.into());
     }

@@ -22,9 +22,10 @@ mod pool;
 mod turns;
 
 pub use guard::Guard;
-pub use turns::impatiently;
+pub use turns::{Turn, Turns, impatiently};
 
 use super::{
+    extras::Body,
     grpc,
     model::{Global, Micros, Reply, SECOND, Seconds},
 };
@@ -45,7 +46,6 @@ use hyper_util::{
 use pool::Pool;
 use std::{collections::BTreeMap, path::Path, pin::pin, sync::Arc, time::Duration};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
-use turns::Turns;
 
 /// No address of a branch or a client is longer.
 const URL_BYTES_MAX: usize = 8_192;
@@ -62,7 +62,7 @@ pub struct Call {
     /// Where.
     pub url: String,
     /// With what; empty: a GET, unless `post`.
-    pub body: Vec<u8>,
+    pub body: Body,
     /// POST even without a body.
     pub post: bool,
     /// Which branch.
@@ -235,7 +235,7 @@ impl Caller {
             Ok(destination) => destination,
             Err(why) => return Reply::Error(why),
         };
-        let Some(_turn) = self.turns.take(target.uri()).await else {
+        let Some(_turn) = self.turns.take(target.uri(), call.body.len()).await else {
             return Reply::Unsent;
         };
         // Its time begins with its turn.

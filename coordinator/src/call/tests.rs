@@ -1,4 +1,4 @@
-use super::{Call, Caller, Guard, Resolver, host_of, tls};
+use super::{Body, Call, Caller, Guard, Resolver, host_of, tls};
 use crate::{
     model::{Global, Pattern, Reply, Status},
     tests::{grpc, participant},
@@ -38,7 +38,7 @@ fn call(addresses: &[u8], guard: &str, url: &str, count: usize) -> Vec<Reply> {
     let global = Global::new("g", Pattern::Message, Status::Submitted, 0);
     let call = Call {
         url: url.to_owned(),
-        body: Vec::new(),
+        body: Body::Made(Vec::new()),
         post: false,
         branch_id: "01".to_owned(),
         op: "action".to_owned(),

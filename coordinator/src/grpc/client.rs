@@ -57,10 +57,10 @@ pub fn request(uri: Uri, global: &Global, call: &Call) -> Result<Request<Full<By
     // Of a workflow only its client is called, with a message of its own.
     let body = match global.pattern.rules().question {
         Question::Run => {
-            let data = call.body.clone();
+            let data = call.body.bytes().into_owned();
             frame::encode(&WorkflowData { data }.encode_to_vec())
         }
-        Question::Commit => frame::encode(&call.body),
+        Question::Commit => frame::encode(&call.body.bytes()),
     };
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;

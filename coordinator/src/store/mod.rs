@@ -254,12 +254,12 @@ impl Store {
     /// See [`webhooks::due`].
     pub async fn due_webhooks(
         &self,
-        now: Micros,
-        longest: Micros,
+        until: Micros,
+        after: (Micros, u64),
         limit: u64,
     ) -> Result<Vec<Pending>, SqlError> {
         self.workers
-            .read(move |connection| webhooks::due(connection, now, longest, limit))
+            .read(move |connection| webhooks::due(connection, until, after, limit))
             .await
     }
     /// An end was told.

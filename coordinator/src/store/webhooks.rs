@@ -25,6 +25,8 @@ const NEVER: u64 = u64::MAX;
 pub struct Pending {
     /// Its number.
     pub id: u64,
+    /// When it is to be told.
+    pub due: Micros,
     /// The transaction.
     pub gid: String,
     /// Who wants to know.
@@ -87,20 +89,21 @@ pub(super) fn insert(
     connection.run(INSERT, &values).map(drop)
 }
 
-/// Ends that are to be told now, among them those that wait longer than `longest`: the clock by
-/// which they do was ahead.
+/// Ends that are to be told between these times, in their order after this one, by time and number.
 pub(super) fn due(
     connection: &mut dyn Connection,
-    now: Micros,
-    longest: Micros,
+    until: Micros,
+    after: (Micros, u64),
     limit: u64,
 ) -> Result<Vec<Pending>, SqlError> {
-    const DUE: &str = "SELECT id, gid, url, body, create_time, tries FROM end_webhooks \
-         WHERE next_try_us <= ? OR next_try_us BETWEEN ? AND ? ORDER BY next_try_us LIMIT ?";
+    const DUE: &str = "SELECT id, next_try_us, gid, url, body, create_time, tries FROM end_webhooks \
+         WHERE next_try_us BETWEEN ? AND ? AND (next_try_us > ? OR id > ?) \
+         ORDER BY next_try_us, id LIMIT ?";
     let one = |row: Vec<Value>| {
         let mut row = Row(row.into_iter());
         Pending {
             id: row.number(),
+            due: row.number(),
             gid: row.text(),
             url: row.text(),
             body: row.text(),
@@ -109,9 +112,10 @@ pub(super) fn due(
         }
     };
     let values = [
-        Value::UInt(now),
-        Value::UInt(now.saturating_add(longest)),
-        Value::UInt(NEVER - 1),
+        Value::UInt(after.0),
+        Value::UInt(until.min(NEVER - 1)),
+        Value::UInt(after.0),
+        Value::UInt(after.1),
         Value::UInt(limit),
     ];
     let answer = connection.run(DUE, &values)?;

@@ -1,7 +1,7 @@
 //! Whoever asked for it is told of the end of a transaction.
 
 use super::{
-    Machine, PATIENCE, Server,
+    MILLISECOND, Machine, PATIENCE, Server,
     history::by_hand,
     options,
     participant::{Answer, serve},
@@ -178,4 +178,37 @@ fn only_who_may_be_called_can_be_told() {
     );
     assert_eq!(server.post("submit", &asking("a", named.into())).0, 200);
     receiver.wait_for(1);
+}
+
+#[test]
+fn a_host_that_does_not_answer_holds_nobody_up() {
+    let silent = serve(|_| Answer::Silence(Duration::from_secs(60)));
+    let receiver = Receiver::new();
+    receiver.works.store(true, Ordering::SeqCst);
+    let mut options = options();
+    options.request_timeout = 60_000 * MILLISECOND;
+    let server = Server::start(&Machine::new(Disk::new(1)), options).expect("a server");
+    let end = |gid: &str, whom: &str| {
+        let saga = json!({ "gid": gid, "trans_type": "saga", "steps": [], "end_webhook": whom });
+        assert_eq!(server.post("submit", &saga).0, 200);
+    };
+    // More than are told at once, and more than are read at once.
+    for number in 0..600 {
+        end(
+            &format!("s{number}"),
+            &format!("http://u{number}@127.0.0.1:{silent}/"),
+        );
+    }
+    for number in 0..100 {
+        end(&format!("g{number}"), &receiver.url());
+    }
+    receiver.wait_for(100);
+    let mut told: Vec<_> = receiver
+        .told()
+        .iter()
+        .map(|one| one["gid"].to_string())
+        .collect();
+    told.sort_unstable();
+    told.dedup();
+    assert_eq!(told.len(), 100);
 }

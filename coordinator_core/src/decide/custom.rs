@@ -7,13 +7,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// What a pattern makes of `custom_data`, once it was asked for: there may be a megabyte of it, and
-/// thousands of events.
+/// What is made of a transaction's fields, once it was asked for: they may be megabytes, and there
+/// may be thousands of events and calls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Custom(OnceLock<Arc<dyn Any + Send + Sync>>);
+pub struct Derived(OnceLock<Arc<dyn Any + Send + Sync>>);
 
-impl Custom {
-    /// `make` makes the same of it each time.
+impl Derived {
+    /// `make` makes the same of the fields each time, and all who ask want the same type.
     pub fn get<T: Any + Send + Sync>(&self, make: impl Fn() -> T) -> Arc<T> {
         let made = self.0.get_or_init(|| Arc::new(make()));
         let made = Arc::clone(made).downcast();
@@ -21,14 +21,14 @@ impl Custom {
     }
 }
 
-impl PartialEq for Custom {
+impl PartialEq for Derived {
     /// It is nothing that the transaction's fields do not say.
-    fn eq(&self, _: &Custom) -> bool {
+    fn eq(&self, _: &Derived) -> bool {
         true
     }
 }
 
-impl Eq for Custom {}
+impl Eq for Derived {}
 
 /// A pattern's own settings: JSON, where nothing and null are the usual ones.
 pub(super) fn custom<T: Default + DeserializeOwned>(global: &Global) -> Result<T, String> {

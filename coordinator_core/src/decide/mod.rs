@@ -33,6 +33,7 @@ mod clock;
 mod custom;
 mod message;
 mod patterns;
+mod results;
 mod saga;
 mod two_phase;
 mod waiting;
@@ -43,13 +44,15 @@ mod tests;
 
 pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
+pub use custom::Derived;
 pub use patterns::{Branches, PatternRules, Question};
+pub use results::RESULTS_BYTES_MAX;
 pub use waiting::Waiting;
 
 use crate::model::{
     Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
 };
-use custom::{Custom, custom};
+use custom::custom;
 use std::collections::BTreeSet;
 
 /// However often somebody wants to be called again, it is not more often, unless the server's own
@@ -102,7 +105,11 @@ pub struct Transaction {
     /// Unusual things that happened, and are in no row yet.
     pub notes: Vec<Note>,
     /// What its `custom_data` says.
-    custom: Custom,
+    custom: Derived,
+    /// What whoever makes its calls has read in its steps.
+    pub settings: Derived,
+    /// What it has made of the answers that are passed on; nothing, after another one has come.
+    pub results: Derived,
 }
 
 /// What happened.
@@ -170,7 +177,9 @@ impl Transaction {
             asking: false,
             knows_all: true,
             notes: Vec::new(),
-            custom: Custom::default(),
+            custom: Derived::default(),
+            settings: Derived::default(),
+            results: Derived::default(),
         }
     }
 
@@ -239,6 +248,7 @@ impl Transaction {
                 *branch = other;
             }
         }
+        self.results = Derived::default();
     }
 
     fn proceed(&mut self, moment: Moment, actions: &mut Vec<Action>) {
@@ -367,6 +377,7 @@ impl Transaction {
         // It may allow the next action.
         let stays_exact = self.global.is_exact && self.global.status == Status::Submitted;
         let retries = self.retries(moment.rules);
+        let reply = self.within_room(place, reply);
         let Some(branch) = self.branches.get_mut(place) else {
             return Vec::new();
         };
@@ -386,6 +397,7 @@ impl Transaction {
                 branch.failing_since = None;
                 if passes_on && is_action {
                     branch.answer = answer;
+                    self.results = Derived::default();
                 } else if !(stays_exact && is_action) {
                     return Vec::new();
                 }

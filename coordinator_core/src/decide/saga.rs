@@ -33,7 +33,12 @@ fn orders(global: &Global) -> Orders {
     let custom: Custom = custom(global).unwrap_or_default();
     let is_concurrent = custom.concurrent || global.options.concurrent;
     let orders = custom.orders.unwrap_or_default().into_iter();
-    let orders = orders.filter_map(|(step, before)| Some((step.parse().ok()?, before)));
+    let orders = orders.filter_map(|(step, mut before)| {
+        // They are looked at for each event, and one may be named half a million times.
+        before.sort_unstable();
+        before.dedup();
+        Some((step.parse().ok()?, before))
+    });
     is_concurrent.then(|| orders.collect())
 }
 

@@ -281,3 +281,56 @@ fn what_a_transaction_says_is_read_once() {
     assert_eq!(saga.decide([done], moment), [Action::Call(3)]);
     assert!(Arc::strong_count(&read) > 1, "it is the same");
 }
+
+/// A step's predecessors are looked at for each event.
+#[test]
+fn what_comes_before_a_step_is_taken_once_however_often_it_is_named() {
+    let custom = r#"{"concurrent":true,"orders":{"2":[1,0,0,1,0]}}"#;
+    let mut saga = begin(&format!("saga 3 submitted {{}} {custom}"));
+    let moment = Moment {
+        now: START,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let calls = saga.decide([Event::Look], moment);
+    assert_eq!(calls, [Action::Call(1), Action::Call(3)]);
+    let read: Arc<Option<BTreeMap<usize, Vec<usize>>>> = saga.custom.get(|| panic!("it was read"));
+    assert_eq!(*read, Some(BTreeMap::from([(2, vec![0, 1])])));
+    assert_eq!(saga.check(), Ok(()));
+}
+
+/// Later calls are sent all of it.
+#[test]
+fn answers_that_are_passed_on_have_a_limit() {
+    let moment = Moment {
+        now: START,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let large = || Reply::Success("x".repeat(RESULTS_BYTES_MAX / 2));
+    let mut saga = begin(r#"saga 3 submitted {"pass_results":true}"#);
+    saga.decide([Event::Look], moment);
+    for action in [1, 3] {
+        let actions = saga.decide([Event::Reply(action, large())], moment);
+        assert_eq!(actions, [Action::Save, Action::Call(action + 2)]);
+    }
+    let one_more = Event::Reply(5, Reply::Success("x".into()));
+    let actions = saga.decide([one_more], moment);
+    // It has done its work: it is the first to be undone.
+    assert_eq!(actions, [Action::Save, Action::Call(4)]);
+    let global = &saga.global;
+    assert_eq!(global.status, Status::Aborting);
+    let why = "pass_results: the steps' answers may have 4194304 bytes together";
+    assert!(
+        global.rollback_reason.starts_with(why),
+        "{}",
+        global.rollback_reason
+    );
+    assert!(saga.branches[5].answer.is_empty());
+    // Who passes nothing on keeps nothing.
+    let mut saga = begin("saga 1 submitted");
+    saga.decide([Event::Look], moment);
+    let answer = Reply::Success("x".repeat(RESULTS_BYTES_MAX + 1));
+    saga.decide([Event::Reply(1, answer)], moment);
+    assert_eq!(saga.global.status, Status::Succeed);
+}
