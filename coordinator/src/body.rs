@@ -1,11 +1,13 @@
-//! Bodies of requests: how large one may be, and how large all may be together.
+//! Bodies of requests and of answers: how large one may be, and how large all may be together.
 //!
 //! Who has sent a part of a large body may take long for the rest, so all that has arrived of
 //! large bodies is counted until their requests are answered. A body that is not large is not
-//! counted: whatever others send, it finds room.
+//! counted: whatever others send, it finds room. Answers have a room of their own, and are counted
+//! until their clients have taken them, for which they have their time, too.
 
+use super::listen::Visitor;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use std::{
     sync::{
         Arc,
@@ -22,6 +24,10 @@ const ALL_BYTES_MAX: usize = 256 << 20;
 const SMALL_BYTES: usize = 64 << 10;
 /// A body must have come within so long.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// An answer that is not small must be taken within so long, and a second more for each of these.
+const TAKING_TIME: Duration = Duration::from_secs(30);
+const TAKEN_IN_A_SECOND: usize = 64 << 10;
 
 /// What large bodies take, in bytes.
 #[derive(Clone, Default)]
@@ -47,6 +53,48 @@ impl Drop for Held {
         self.room.0.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
+
+/// An answer, for as long as there is something left of it.
+struct Answer {
+    bytes: Vec<u8>,
+    _held: Arc<Held>,
+}
+
+impl AsRef<[u8]> for Answer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// An answer to this client, who is sent away if he does not take it; `None`: there is no room for
+/// it.
+pub(super) fn answer(room: &Room, bytes: Vec<u8>, visitor: &Arc<Visitor>) -> Option<Bytes> {
+    if bytes.len() <= SMALL_BYTES {
+        return Some(bytes.into());
+    }
+    let mut held = Held {
+        room: room.clone(),
+        bytes: 0,
+    };
+    if !held.grow(bytes.len()) {
+        return None;
+    }
+    let held = Arc::new(held);
+    let (left, visitor) = (Arc::downgrade(&held), Arc::downgrade(visitor));
+    let time = TAKING_TIME + Duration::from_secs((bytes.len() / TAKEN_IN_A_SECOND) as u64);
+    tokio::spawn(async move {
+        tokio::time::sleep(time).await;
+        if let (Some(_), Some(visitor)) = (left.upgrade(), visitor.upgrade()) {
+            visitor.send_away();
+        }
+    });
+    let _held = held;
+    Some(Bytes::from_owner(Answer { bytes, _held }))
+}
+
+/// Why there is none.
+pub(super) const NO_ROOM: &str =
+    "other answers take all the room there is; try again, or ask for less";
 
 /// Why a body was not read.
 #[derive(Debug, PartialEq, Eq)]
@@ -110,7 +158,7 @@ where
 mod tests {
     use super::*;
     use http_body_util::Full;
-    use hyper::body::Bytes;
+    use std::time::Instant;
 
     fn read(room: &Room, bytes: usize) -> Result<(Vec<u8>, Held), Unread> {
         let body = Full::new(Bytes::from(vec![b'x'; bytes]));
@@ -135,6 +183,25 @@ mod tests {
         all.pop();
         assert!(read(&room, BYTES_MAX).is_ok());
         drop(all);
+        assert_eq!(room.0.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn answers_are_counted_until_they_are_taken() {
+        let room = Room::default();
+        let visitor = Visitor::new(([127, 0, 0, 1], 1).into(), Instant::now());
+        let visitor = Arc::new(visitor);
+        let large = || answer(&room, vec![b'x'; ALL_BYTES_MAX / 2], &visitor);
+        let (one, other) = (large().expect("room"), large().expect("room"));
+        assert!(answer(&room, vec![b'x'; SMALL_BYTES + 1], &visitor).is_none());
+        assert!(answer(&room, vec![b'x'; SMALL_BYTES], &visitor).is_some());
+        // As long as a part of it waits to be written, all of it is there.
+        let part = one.slice(..1);
+        drop(one);
+        assert!(large().is_none());
+        drop(part);
+        assert!(large().is_some());
+        drop(other);
         assert_eq!(room.0.load(Ordering::Relaxed), 0);
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Coordinator,
     api::{self, Answer, Request},
-    body::{self, Held, Unread},
+    body::{self, Held, Room, Unread},
     grpc,
     listen::{Connection, Visitor},
     web,
@@ -35,7 +35,11 @@ pub(super) async fn serve_http(
 ) -> hyper::Result<()> {
     serve_requests(connection, move |request| {
         let (coordinator, visitor) = (Arc::clone(&coordinator), Arc::clone(&visitor));
-        async { response(answer(coordinator, request, visitor).await) }
+        async move {
+            let room = coordinator.answers.clone();
+            let answer = answer(coordinator, request, Arc::clone(&visitor)).await;
+            counted(&room, answer, &visitor)
+        }
     })
     .await
 }
@@ -105,9 +109,23 @@ async fn answer(
     answer
 }
 
-pub(super) fn response(answer: Answer) -> Response<Full<Bytes>> {
+/// The response, if there is room for it until its client has taken it.
+fn counted(room: &Room, mut answer: Answer, visitor: &Arc<Visitor>) -> Response<Full<Bytes>> {
+    let bytes = std::mem::take(&mut answer.body).into_bytes();
+    match body::answer(room, bytes, visitor) {
+        Some(bytes) => with_body(&answer, bytes),
+        None => response(Answer::error(503, body::NO_ROOM)),
+    }
+}
+
+pub(super) fn response(mut answer: Answer) -> Response<Full<Bytes>> {
+    let bytes = std::mem::take(&mut answer.body).into();
+    with_body(&answer, bytes)
+}
+
+fn with_body(answer: &Answer, body: Bytes) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
     if let Ok(kind) = answer.content_type.parse() {
         response.headers_mut().insert(CONTENT_TYPE, kind);

@@ -21,7 +21,8 @@
 //! | `api` | the protocol's endpoints |
 //! | `listen` | ports, and TLS |
 //! | `http` | bytes to requests, answers to bytes |
-//! | `body` | what is read of requests |
+//! | `body` | what is read of requests, and what of answers is not taken yet |
+//! | `patient` | connections whose other end takes what is written |
 //! | `web` | that web pages are not answered |
 //! | `webhook` | tells of ends |
 //! | `when` | times as people write them |
@@ -44,6 +45,7 @@ mod metrics_port;
 mod operator;
 mod outside;
 mod pages;
+mod patient;
 mod peers;
 mod spans;
 mod store;
@@ -86,8 +88,11 @@ use std::{
 use store::Store;
 use tokio::{
     runtime::{Builder, Handle, Runtime},
-    sync::oneshot,
+    sync::{Semaphore, oneshot},
 };
+
+/// How many long lists are made at once.
+const LISTS_MAX: usize = 2;
 
 /// How the coordinator is run.
 #[derive(Clone, Debug)]
@@ -157,6 +162,10 @@ pub(crate) struct Coordinator {
     spans: Option<spans::Spans>,
     /// For large requests.
     room: body::Room,
+    /// For large answers.
+    answers: body::Room,
+    /// So many long lists are made at once: each is in memory more than once meanwhile.
+    lists: Semaphore,
     leases: lease::Leases,
     stopping: AtomicBool,
     jitter: AtomicU64,
@@ -261,6 +270,8 @@ impl Running {
             options,
             metrics: metrics::Metrics::default(),
             room: body::Room::default(),
+            answers: body::Room::default(),
+            lists: Semaphore::new(LISTS_MAX),
             leases: lease::Leases::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),

@@ -1,5 +1,6 @@
 //! Ports: connections come in, with TLS if there is a certificate.
 
+use super::patient::{PATIENCE, Patient};
 use cohort_process::{Notice, limits, notice};
 use hyper_util::rt::TokioIo;
 use std::{
@@ -100,10 +101,23 @@ impl Drop for Served {
 }
 
 impl Visitor {
+    pub(super) fn new(address: SocketAddr, came: Instant) -> Visitor {
+        Visitor {
+            address,
+            came,
+            is_welcome: AtomicBool::new(false),
+            is_served: AtomicBool::new(false),
+            leave: Notify::new(),
+        }
+    }
     /// A request of it is being answered: others are sent away before it.
     pub fn serve(self: &Arc<Visitor>) -> Served {
         self.is_served.store(true, Ordering::Relaxed);
         Served(Arc::clone(self))
+    }
+    /// Its connection ends.
+    pub fn send_away(&self) {
+        self.leave.notify_one();
     }
     /// It has sent a request that is answered, with the token if there is one.
     pub fn is_welcome(&self) {
@@ -125,13 +139,7 @@ impl Strangers {
         now: Instant,
         address: SocketAddr,
     ) -> (Arc<Visitor>, Option<(Arc<Visitor>, Duration)>) {
-        let visitor = Arc::new(Visitor {
-            address,
-            came: now,
-            is_welcome: AtomicBool::new(false),
-            is_served: AtomicBool::new(false),
-            leave: Notify::new(),
-        });
+        let visitor = Arc::new(Visitor::new(address, now));
         self.queue.push_back(Arc::downgrade(&visitor));
         if self.queue.len() <= self.most {
             return (visitor, None);
@@ -234,10 +242,10 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Option<Connection>
     // Latency is what small answers need; without it they only come later.
     let _ = stream.set_nodelay(true);
     let stream: Box<dyn Stream> = match tls {
-        None => Box::new(stream),
+        None => Box::new(Patient::new(stream, PATIENCE)),
         Some(tls) => {
             let agreed = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
-            Box::new(agreed.await.ok()?.ok()?)
+            Box::new(Patient::new(agreed.await.ok()?.ok()?, PATIENCE))
         }
     };
     Some(TokioIo::new(stream))

@@ -133,6 +133,7 @@ pub(super) async fn all(
         limit,
         ..Filter::default()
     };
+    let _turn = coordinator.lists.acquire().await;
     let listed = coordinator.store.list(filter).await?;
     let next = match listed.last() {
         Some(last) if listed.len() as u64 == limit => last.id.to_string(),

@@ -80,10 +80,17 @@ pub(super) async fn answer(
         tokio::spawn(reflection::serve(body, answers));
         return Ok(response(channel.boxed_unsync(), HeaderMap::new()));
     }
-    Ok(match unary(coordinator, &head, body).await {
-        Ok(message) => {
+    let room = coordinator.answers.clone();
+    let answered = unary(coordinator, &head, body).await;
+    let counted = answered.and_then(|message| {
+        let bytes = frame::encode(&message).into();
+        let no_room = || Status::new(Code::Unavailable, body::NO_ROOM);
+        body::answer(&room, bytes, &visitor).ok_or_else(no_room)
+    });
+    Ok(match counted {
+        Ok(bytes) => {
             let trailers = Status::new(Code::Ok, "").headers();
-            let body = Full::new(frame::encode(&message));
+            let body = Full::new(bytes);
             let body = body.with_trailers(async { Some(Ok(trailers)) });
             response(body.boxed_unsync(), HeaderMap::new())
         }
