@@ -25,6 +25,7 @@ mod load;
 mod measure;
 pub(crate) mod memory;
 mod patience;
+mod reader;
 mod returning;
 mod rollup;
 mod scan;

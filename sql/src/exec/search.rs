@@ -4,7 +4,7 @@
 //! ranks, by the row's key. A row that is locked may have changed since: what it is worth is found
 //! anew then, in the image that is locked.
 
-use super::{ExecContext, Stop, block::BlockRun, memory::Memory, scan::read_mode};
+use super::{ExecContext, Stop, block::BlockRun, memory::Memory, reader::read_mode};
 use crate::{
     error::SqlError,
     expr::eval,
