@@ -14,7 +14,7 @@
 
 use super::{
     Apart, Block, Planner, Query,
-    access::Goal,
+    access::{self, Goal},
     from::From,
     join_order,
     place::{self, Outlook},
@@ -23,6 +23,9 @@ use super::{
 };
 use crate::expr::{Expr, infer, is_repeatable};
 use cohort_engine::types::Collation;
+
+/// Outer rows are looked up by what a subquery reads apart if that is no larger part of its table.
+const FEW: f64 = 0.05;
 
 impl Planner<'_> {
     /// See `Source::apart`: how the first table of a block is read apart from outer rows.
@@ -53,10 +56,13 @@ impl Planner<'_> {
             return None;
         }
         let cost = join_order::reading(&choice) + estimate * join_order::HASHED;
+        let figure = outlook.figures.of(leaf)?;
+        let kept = estimate.min(figure.rows as f64 * figure.share);
         Some(Apart {
             access: choice.access,
             keys,
             cost,
+            is_selective: kept <= figure.rows.max(access::ROWS_MIN) as f64 * FEW,
         })
     }
 }
@@ -72,6 +78,9 @@ pub(super) fn key_of_exists(query: &Query) -> Option<(Expr, Collation)> {
         return None;
     }
     let apart = block.sources.first()?.apart.as_ref()?;
+    if !apart.is_selective {
+        return None;
+    }
     let (probe, own) = apart.keys.first()?;
     let Expr::Column { slot, ty } = probe else {
         return None;

@@ -459,6 +459,8 @@ pub struct Apart {
     pub keys: Vec<(Expr, Expr)>,
     /// What that costs: 1 is the next row of a scan.
     pub cost: f64,
+    /// Conditions leave few rows, so that these may lead to the outer rows.
+    pub is_selective: bool,
 }
 
 /// Where rows come from.
