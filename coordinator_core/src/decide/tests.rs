@@ -264,19 +264,29 @@ fn a_clock_that_is_set_back_makes_nobody_wait() {
     assert_eq!(saga, as_it_is);
 }
 
-/// There may be a megabyte of orders, and thousands of replies.
-#[test]
-fn what_a_transaction_says_is_read_once() {
-    let custom = r#"{"concurrent":true,"orders":{"1":[0]}}"#;
+/// By step: those before it.
+type Orders = BTreeMap<usize, Vec<usize>>;
+
+/// A saga of three steps that are called at the same time, but for its orders, begins with these calls;
+/// the moment, and the orders as they were read.
+fn begin_in_order(orders: &str, calls: [usize; 2]) -> (Transaction, Moment, Arc<Option<Orders>>) {
+    let custom = format!(r#"{{"concurrent":true,"orders":{orders}}}"#);
     let mut saga = begin(&format!("saga 3 submitted {{}} {custom}"));
     let moment = Moment {
         now: START,
         random: 0,
         rules: Rules::default(),
     };
-    let calls = saga.decide([Event::Look], moment);
-    assert_eq!(calls, [Action::Call(1), Action::Call(5)]);
-    let read: Arc<Option<BTreeMap<usize, Vec<usize>>>> = saga.custom.get(|| panic!("it was read"));
+    let begun = saga.decide([Event::Look], moment);
+    assert_eq!(begun, calls.map(Action::Call));
+    let read = saga.custom.get(|| panic!("it was read"));
+    (saga, moment, read)
+}
+
+/// There may be a megabyte of orders, and thousands of replies.
+#[test]
+fn what_a_transaction_says_is_read_once() {
+    let (mut saga, moment, read) = begin_in_order(r#"{"1":[0]}"#, [1, 5]);
     let done = Event::Reply(1, Reply::Success(String::new()));
     assert_eq!(saga.decide([done], moment), [Action::Call(3)]);
     assert!(Arc::strong_count(&read) > 1, "it is the same");
@@ -285,16 +295,7 @@ fn what_a_transaction_says_is_read_once() {
 /// A step's predecessors are looked at for each event.
 #[test]
 fn what_comes_before_a_step_is_taken_once_however_often_it_is_named() {
-    let custom = r#"{"concurrent":true,"orders":{"2":[1,0,0,1,0]}}"#;
-    let mut saga = begin(&format!("saga 3 submitted {{}} {custom}"));
-    let moment = Moment {
-        now: START,
-        random: 0,
-        rules: Rules::default(),
-    };
-    let calls = saga.decide([Event::Look], moment);
-    assert_eq!(calls, [Action::Call(1), Action::Call(3)]);
-    let read: Arc<Option<BTreeMap<usize, Vec<usize>>>> = saga.custom.get(|| panic!("it was read"));
+    let (saga, _, read) = begin_in_order(r#"{"2":[1,0,0,1,0]}"#, [1, 3]);
     assert_eq!(*read, Some(BTreeMap::from([(2, vec![0, 1])])));
     assert_eq!(saga.check(), Ok(()));
 }

@@ -165,8 +165,9 @@ impl Open {
     /// Adds a member.
     pub(super) fn push(&mut self, mut batch: Batch) {
         self.commits += 1;
-        let just_before = batch.take_just_before();
-        self.group.just_before.lock().extend(just_before);
+        if let Some(act) = batch.take_just_before() {
+            self.group.just_before.lock().push(act);
+        }
         self.group.unapplied.fetch_add(1, SeqCst);
         if batch.events().len() < LARGE {
             self.bytes.extend_from_slice(batch.events());

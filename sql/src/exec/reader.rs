@@ -513,7 +513,8 @@ impl<'b> Reader<'b> {
                 break;
             };
             let length = keys::parts_length(self.table, index, loose.parts, &key)?;
-            let (prefix, next) = key.split_at_checked(length).unwrap_or((&key, &[]));
+            let parts = key.split_at_checked(length);
+            let (prefix, next) = parts.ok_or_else(|| broken("a key is as long as its parts"))?;
             let group = key::prefix_range(prefix.to_vec());
             let mut flows = vec![flow];
             // What was refused is for what all of them have.
@@ -523,10 +524,12 @@ impl<'b> Reader<'b> {
             if let (true, true, Some(part), Some(column)) = (ends, loose.least, part, column)
                 && keys::decode_part(column.key_column(), part, next) == Some(Value::Null)
             {
-                let null = keys::part_length(column.key_column(), part, next).unwrap_or(0);
-                let nulls = key.get(..length + null).unwrap_or_default();
+                let null = keys::part_length(column.key_column(), part, next);
+                let nulls = null.and_then(|null| key.get(..length + null));
+                // The sign of NULL is not the last that there is.
+                let low = nulls.and_then(key::successor);
                 let values = KeyRange {
-                    low: key::successor(nulls).unwrap_or_default(),
+                    low: low.ok_or_else(|| broken("values come after NULL"))?,
                     high: group.high.clone(),
                 };
                 flows.extend(take(self, run, context, values, false)?.map(|(_, flow)| flow));

@@ -32,7 +32,7 @@ impl Planner<'_> {
         };
         let table = leaf.stored()?;
         let all_matter = leaf.lock.is_some() || block.windowing.is_some();
-        if all_matter || !from.groups.is_empty() || is_new_each_time(block, &outlook.top) {
+        if all_matter || !from.groups.is_empty() {
             return None;
         }
         let aggregates = match &block.grouping {
@@ -41,7 +41,8 @@ impl Planner<'_> {
             Some(grouping) if grouping.rollup.is_none() => grouping.aggregates.as_slice(),
             Some(_) => return None,
         };
-        if !aggregates.iter().all(is_set_function) {
+        let sets = aggregates.iter().all(is_set_function);
+        if !sets || is_new_each_time(block, &outlook.top) {
             return None;
         }
         let first = self.names().tables.first()?.first_slot;

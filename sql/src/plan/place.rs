@@ -709,20 +709,10 @@ pub(super) fn hash_keys(
     leaf: usize,
     before: &[usize],
 ) -> Vec<(Expr, Expr)> {
-    let mut keys = Vec::new();
-    for (left, right, ty) in conditions.iter().filter_map(walk::equality) {
-        for (probe, build) in [(left, right), (right, left)] {
-            let own = leaves_of(build, names) == 1 << leaf && is_available(build, names, &[leaf]);
-            if !own || leaves_of(probe, names) == 0 || !is_available(probe, names, before) {
-                continue;
-            }
-            if let Some(pair) = hashable(probe, build, ty.collation) {
-                keys.push(pair);
-                break;
-            }
-        }
-    }
-    keys
+    let is_probe = |expr: &Expr| leaves_of(expr, names) != 0 && is_available(expr, names, before);
+    let is_own =
+        |expr: &Expr| leaves_of(expr, names) == 1 << leaf && is_available(expr, names, &[leaf]);
+    hashable_pairs(conditions, &is_probe, &is_own)
 }
 
 /// Equalities between a leaf and outer rows, for a hash table.
@@ -738,11 +728,25 @@ pub(super) fn hash_keys_of_outer(
         });
         outer && leaves_of(expr, names) == 0 && is_available(expr, names, &[])
     };
+    hashable_pairs(conditions, &is_outer, &|own| {
+        apart::is_alone(own, names, leaf)
+    })
+}
+
+/// Equalities of which one side can be looked up in a hash table of the other.
+fn hashable_pairs(
+    conditions: &[Expr],
+    is_probe: &dyn Fn(&Expr) -> bool,
+    is_own: &dyn Fn(&Expr) -> bool,
+) -> Vec<(Expr, Expr)> {
     let mut keys = Vec::new();
     for (left, right, ty) in conditions.iter().filter_map(walk::equality) {
-        for (probe, build) in [(left, right), (right, left)] {
-            if is_outer(probe) && apart::is_alone(build, names, leaf) {
-                keys.extend(hashable(probe, build, ty.collation));
+        for (probe, own) in [(left, right), (right, left)] {
+            if is_own(own)
+                && is_probe(probe)
+                && let Some(pair) = hashable(probe, own, ty.collation)
+            {
+                keys.push(pair);
                 break;
             }
         }
