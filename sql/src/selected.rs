@@ -20,6 +20,9 @@ pub fn column_of_table(selected: &SelectedColumn, session: &Statement<'_>) -> Co
     match &selected.origin {
         ColumnOrigin::Stored(column) if !column.auto_increment => defaulted(&mut made),
         ColumnOrigin::Stored(_) => made.default = implicit(&made, session),
+        // Of its default nothing counts but that it has one.
+        ColumnOrigin::Derived(column)
+            if made.default == DefaultValue::None && !made.nullable && !column.auto_increment => {}
         ColumnOrigin::Derived(_)
         | ColumnOrigin::Typed
         | ColumnOrigin::Computed

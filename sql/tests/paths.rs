@@ -1,13 +1,10 @@
 //! Whatever is asked of a table with many indexes is what is asked of one with the same rows and none:
 //! conditions, DISTINCT, groups, changes, all at random, and what a transaction has not committed yet.
 
-use cohort_engine::{
-    env::fake::Disk,
-    txn::{Engine, EngineOptions},
-    types::Value,
-};
-use cohort_sql::{ColumnMeta, Done, Output, Session, text};
-use std::{io, path::Path};
+mod random;
+
+use cohort_sql::Session;
+use random::{Random, run, session};
 
 const COLUMNS: &str = "p INT, q INT, a INT, b INT, c TINYINT NOT NULL, s VARCHAR(20), \
                        e ENUM('z','y','x'), d DECIMAL(6,1), u INT, PRIMARY KEY (p, q)";
@@ -16,18 +13,7 @@ const KEYS: &str = ", KEY (a), KEY (b), KEY (c, a), KEY (c, b DESC), KEY (s), KE
 /// So many rows that repeated entries are passed over where that pays.
 const ROWS: usize = 2500;
 
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
-    }
-    fn one_of(&mut self, texts: &[&str]) -> String {
-        texts[self.below(texts.len())].to_owned()
-    }
     fn or_null(&mut self, value: String) -> String {
         match self.below(12) {
             0 => "NULL".to_owned(),
@@ -173,38 +159,6 @@ impl Random {
     }
 }
 
-#[derive(Default)]
-struct Rows {
-    rows: Vec<String>,
-    affected: u64,
-}
-
-impl Output for Rows {
-    fn columns(&mut self, _: &[ColumnMeta]) -> io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, row: &[Value]) -> io::Result<()> {
-        let mut line = Vec::new();
-        for value in row {
-            text::put(value, 0, &mut line);
-            line.push(b'|');
-        }
-        self.rows.push(String::from_utf8_lossy(&line).into_owned());
-        Ok(())
-    }
-    fn end(&mut self, done: &Done) -> io::Result<()> {
-        self.affected += done.affected_rows;
-        Ok(())
-    }
-}
-
-fn run(session: &mut Session, sql: &str) -> Rows {
-    let mut rows = Rows::default();
-    let done = session.query(sql.as_bytes(), false, &mut rows);
-    done.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
-    rows
-}
-
 /// The same of both tables.
 fn check(session: &mut Session, sql: &str) {
     let [mut with, mut without] = ["indexed", "plain"].map(|t| run(session, &sql.replace('$', t)));
@@ -257,15 +211,8 @@ fn fill(session: &mut Session, random: &mut Random, rows: usize) {
 
 #[test]
 fn they_all_lead_to_the_same_rows() {
-    let disk = Disk::new(1);
-    let options = EngineOptions::default();
-    let engine = Engine::open(&disk.env(), Path::new("/p"), options, &mut |_| {});
-    let engine = engine.expect("a new data directory opens");
-    let mut session = Session::alone(engine).unwrap();
+    let mut session = session();
     let mut ways = Ways::default();
-    run(&mut session, "CREATE DATABASE d");
-    run(&mut session, "USE d");
-    run(&mut session, "SET sql_mode = ''");
     run(
         &mut session,
         &format!("CREATE TABLE indexed ({COLUMNS}{KEYS})"),

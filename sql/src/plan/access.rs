@@ -10,6 +10,7 @@
 
 use super::{
     Access, Bound, Loose,
+    in_turn::InTurn,
     known::{Facts, Known},
     walk,
 };
@@ -31,6 +32,9 @@ pub(super) struct Goal<'a> {
     pub order: Option<&'a Order>,
     /// There is a LIMIT: rows in the right order may end early.
     pub limit: bool,
+    /// They are gathered into groups, of which all rows must come one after the other if groups are to
+    /// come in the order of the path.
+    pub in_turn: Option<&'a InTurn>,
     /// What of rows that repeat is enough.
     pub repeats: Option<&'a Repeats>,
 }
@@ -420,9 +424,11 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         ..Access::default()
     };
     let mut ordered = false;
+    let in_turn = request.goal.in_turn;
     if let Some(order) = request.goal.order
         && !is_array
         && let Some(reverse) = gives_order(table, index, &access, order)
+        && in_turn.is_none_or(|groups| groups.come_by(table, &access))
     {
         ordered = true;
         access.reverse = reverse;
@@ -434,10 +440,16 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
     };
     let mut cost = thought * per_row;
     if request.goal.order.is_some() {
-        if !ordered {
+        // Groups are sorted, not their rows.
+        if !ordered && in_turn.is_none() {
             cost += sorting(thought);
-        } else if request.goal.limit {
-            cost = cost.min(30.0 * per_row + cost * 0.01);
+        } else if ordered && request.goal.limit {
+            let first = in_turn.zip(index).map(|(groups, index)| {
+                let statistics = (request.statistics)(index);
+                groups.rows_of_first(table, index, statistics.as_deref())
+            });
+            let first = first.unwrap_or(FIRST_ROWS) * per_row;
+            cost = cost.min(first + cost * 0.01);
         }
     }
     // A forced index is used even if the table would be cheaper.
@@ -453,6 +465,9 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
         ways: Vec::new(),
     }
 }
+
+/// So many rows are thought to be read until enough of them are found that a LIMIT asks for.
+const FIRST_ROWS: f64 = 30.0;
 
 fn is_equal(bound: &Bound) -> bool {
     matches!(bound, Bound::Equal(_) | Bound::NullSafe(_) | Bound::IsNull)
@@ -719,7 +734,7 @@ fn holds(table: &Table, index: &Index, column: u16) -> bool {
 }
 
 /// The columns that have one value in all rows that a path reads.
-fn fixed(table: &Table, index: &Index, access: &Access) -> Vec<usize> {
+pub(super) fn fixed(table: &Table, index: &Index, access: &Access) -> Vec<usize> {
     let bounds = match access.alternatives.as_slice() {
         [bounds] => bounds.as_slice(),
         _ => &[],
@@ -727,34 +742,6 @@ fn fixed(table: &Table, index: &Index, access: &Access) -> Vec<usize> {
     let parts = table.entry_parts(index).zip(bounds);
     let equal = parts.filter(|(_, bound)| is_equal(bound));
     equal.map(|(part, _)| usize::from(part.column)).collect()
-}
-
-/// Whether rows with the same values in these columns come one after the other by this path.
-pub(super) fn comes_in_turn(table: &Table, access: &Access, columns: &[usize]) -> bool {
-    let Some(index) = index_of(table, access.index) else {
-        return false;
-    };
-    let by_one_key = access.search.is_none() && access.merged.is_empty();
-    if !by_one_key || table.array_part(index).is_some() {
-        return false;
-    }
-    let fixed = fixed(table, index, access);
-    let mut left: Vec<usize> = columns.to_vec();
-    left.retain(|column| !fixed.contains(column));
-    for part in table.entry_parts(index) {
-        let column = usize::from(part.column);
-        if left.is_empty() {
-            return true;
-        }
-        if fixed.contains(&column) && part.prefix.is_none() {
-            continue;
-        }
-        if part.prefix.is_some() || !left.contains(&column) {
-            return false;
-        }
-        left.retain(|other| *other != column);
-    }
-    left.is_empty()
 }
 
 /// Whether reading by this index gives rows in the wanted order; then whether backwards.

@@ -30,8 +30,8 @@ pub struct SelectedColumn {
 pub enum ColumnOrigin {
     /// It is a column of a stored table, all of whose definition counts.
     Stored(Box<Column>),
-    /// It is a column of a derived table that is such a column: of its definition the type counts,
-    /// and the comment.
+    /// It is a column of a view or derived table that is such a column, whose tables are read in its
+    /// place: of its definition the type counts, and the comment.
     Derived(Box<Column>),
     /// It is a column of several queries together, or of a function whose result has the type of
     /// its arguments.
@@ -148,13 +148,11 @@ impl Block {
         let position = slot - source.first_slot;
         match &source.input {
             Input::Table(table, _) | Input::Virtual(table) => match table.columns.get(position) {
+                Some(column) if source.merged => ColumnOrigin::Derived(Box::new(column.clone())),
                 Some(column) => ColumnOrigin::Stored(Box::new(column.clone())),
                 None => ColumnOrigin::Other,
             },
-            Input::Derived(derived, _) => match derived.query.origin(position) {
-                ColumnOrigin::Stored(column) => ColumnOrigin::Derived(column),
-                other => other,
-            },
+            Input::Derived(derived, _) => derived.query.origin(position),
             Input::Json(table) => match table.columns.get(position) {
                 Some(column) => ColumnOrigin::Stored(Box::new(column.clone())),
                 None => ColumnOrigin::Other,

@@ -1,7 +1,7 @@
 //! WITH: common table expressions.
 //!
 //! Each is compiled once, where it is defined; all that name it share the plan, and so the rows
-//! of one execution. A recursive one is a UNION whose first operands do not name it (the seed)
+//! of one execution, if its tables are not read in its place (see `merge`). A recursive one is a UNION whose first operands do not name it (the seed)
 //! and whose last ones do, each once: those run again and again on the rows that came last.
 //! Which operands name it is found by compiling them.
 
@@ -15,7 +15,7 @@ use crate::{
     output::ColumnMeta,
 };
 use sqlparser::ast;
-use std::sync::Arc;
+use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 
 /// How deep WITH RECURSIVE may nest: what is in it is compiled twice.
 const RECURSIVE_DEPTH_MAX: usize = 4;
@@ -47,6 +47,10 @@ pub(super) struct CommonTable {
     pub name: String,
     pub columns: Vec<(String, ExprType)>,
     pub table: Common,
+    /// Its text, if it sees nothing of the blocks around it, and so can be compiled anywhere.
+    pub text: Option<Rc<ast::Cte>>,
+    /// It is named once.
+    pub once: bool,
 }
 
 /// A union as the operands that were added, last first: what they were added to, themselves, and
@@ -54,18 +58,17 @@ pub(super) struct CommonTable {
 type Spine<'a> = Vec<(&'a ast::SetExpr, &'a ast::SetExpr, bool)>;
 
 impl Planner<'_> {
-    /// The table that a name of WITH stands for.
-    pub(super) fn common_table(&self, name: &ast::ObjectName) -> Option<&CommonTable> {
+    /// The position of the table that a name of WITH stands for, among those in scope.
+    pub(super) fn common_table(&self, name: &ast::ObjectName) -> Option<usize> {
         let [part] = name.0.as_slice() else {
             return None;
         };
         let name = &part.as_ident()?.value;
-        let mut known = self.common.iter().rev();
-        known.find(|c| c.name == *name)
+        self.common.iter().rposition(|c| c.name == *name)
     }
 
-    /// Brings the tables of a WITH into scope.
-    pub(super) fn with(&mut self, with: &ast::With) -> Result<(), SqlError> {
+    /// Brings the tables of the WITH of a query into scope.
+    pub(super) fn with(&mut self, with: &ast::With, query: &ast::Query) -> Result<(), SqlError> {
         let ast::With {
             with_token: _,
             recursive,
@@ -88,7 +91,8 @@ impl Planner<'_> {
             if defined.any(|c| c.name == name) {
                 return Err(SqlError::not_unique_table(name));
             }
-            let table = self.define(cte, *recursive)?;
+            let mut table = self.define(cte, *recursive)?;
+            table.once = table.text.is_some() && is_named_once(query, &name);
             self.common.push(table);
         }
         Ok(())
@@ -104,10 +108,14 @@ impl Planner<'_> {
         let columns = super::from::derived_columns(&cte.alias, named, &table.query)?;
         let derived = Arc::new(Derived::new(table.query, None));
         let level = self.stack.len().saturating_sub(1);
+        // What it saw of the blocks around it, it would not see elsewhere.
+        let is_free = table.outer.is_empty() && self.merging;
         Ok(CommonTable {
             name,
             columns,
             table: Common::Defined(derived, level, table.outer),
+            text: is_free.then(|| Rc::new(cte.clone())),
+            once: false,
         })
     }
 
@@ -120,6 +128,8 @@ impl Planner<'_> {
             name: name.to_string(),
             columns: Vec::new(),
             table: Common::Undefined,
+            text: None,
+            once: false,
         });
         let found = self.first_recursive(cte, name, &spine);
         self.common.truncate(depth);
@@ -146,6 +156,8 @@ impl Planner<'_> {
             name: name.to_string(),
             columns: columns.clone(),
             table: Common::Working(number),
+            text: None,
+            once: false,
         });
         let mut parts = Vec::with_capacity(found + 1);
         for (_, operand, _) in spine.iter().take(found + 1).rev() {
@@ -177,6 +189,8 @@ impl Planner<'_> {
             name: name.to_string(),
             columns,
             table: Common::Defined(Arc::new(derived), 0, Outer::new()),
+            text: None,
+            once: false,
         }))
     }
 
@@ -248,6 +262,17 @@ impl Planner<'_> {
         let outer = outer.unwrap_or_default();
         Ok((Computing { query, outer }, columns))
     }
+}
+
+/// Whether a query names a table so no more than once.
+fn is_named_once(query: &ast::Query, name: &str) -> bool {
+    let mut named = 0;
+    let _ = ast::visit_relations(query, |relation| {
+        let last = relation.0.last().and_then(|part| part.as_ident());
+        named += usize::from(last.is_some_and(|ident| ident.value == *name));
+        ControlFlow::<()>::Continue(())
+    });
+    named <= 1
 }
 
 fn spine(body: &ast::SetExpr) -> Spine<'_> {

@@ -538,7 +538,8 @@ impl Planner<'_> {
         name: &ast::ObjectName,
         statement: &str,
     ) -> Result<(), SqlError> {
-        match self.common_table(name) {
+        let common = self.common_table(name);
+        match common.and_then(|at| self.common.get(at)) {
             Some(common) => Err(SqlError::not_updatable(&common.name, statement)),
             None => Ok(()),
         }

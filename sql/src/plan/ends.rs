@@ -43,6 +43,7 @@ impl Planner<'_> {
             let goal = Goal {
                 order,
                 limit: true,
+                in_turn: None,
                 repeats: None,
             };
             let end = self.choose(from, leaf, &[], conditions, outlook, goal);

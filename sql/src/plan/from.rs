@@ -2,11 +2,13 @@
 
 use super::{
     Derived, Planner, Query, SortKey, TableUse,
-    cte::{Common, CommonTable, Computing},
+    cte::{Common, Computing},
     json_table::JsonTable,
+    merge,
     named::{At, names_of},
     needs::{ANY, OF_ROWS, Standing},
     place::leaf_of,
+    push::TextAgain,
     scope::{Names, Outside, dotted},
     walk::conditions,
 };
@@ -18,6 +20,7 @@ use crate::{
     statements::Who,
 };
 use cohort_engine::{
+    invariant::broken,
     txn::{LockMode, OnConflict},
     types::{Table, View},
 };
@@ -25,10 +28,10 @@ use sqlparser::{
     ast::{self, Spanned},
     tokenizer::Span,
 };
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, rc::Rc, sync::Arc};
 
 /// Tables in a join, at most: the sets of tables are bits of a u64.
-const TABLES_MAX: usize = 61;
+pub(super) const TABLES_MAX: usize = 61;
 
 /// A table of FROM. Its position is that among the block's `Names::tables`.
 pub(super) struct Leaf {
@@ -36,6 +39,8 @@ pub(super) struct Leaf {
     pub lock: Option<(LockMode, OnConflict)>,
     /// USE INDEX and FORCE INDEX (`true`), or IGNORE INDEX, with their names.
     pub hints: Vec<(bool, Vec<String>)>,
+    /// The text of a computed table, if conditions may be pushed into it.
+    pub again: Option<TextAgain>,
 }
 
 pub(super) enum LeafInput {
@@ -98,6 +103,7 @@ impl Planner<'_> {
     /// Compiles FROM into the innermost block.
     pub(super) fn from(&mut self, tables: &[ast::TableWithJoins]) -> Result<From, SqlError> {
         let mut from = From::default();
+        self.names().factors = merge::factors(tables);
         for table in tables {
             let part = self.joined(table, &mut from)?;
             from.star.extend(part.star);
@@ -378,8 +384,8 @@ impl Planner<'_> {
                         star: Vec::new(),
                     });
                 }
-                if let Some(common) = self.common_table(name).cloned() {
-                    return self.common_leaf(common, alias, from);
+                if let Some(at) = self.common_table(name) {
+                    return self.common_leaf(at, alias, from);
                 }
                 let input = match self.named_relation(name, alias, &[Privilege::Select])? {
                     Relation::Table(input) => input,
@@ -410,6 +416,9 @@ impl Planner<'_> {
                 let Some(alias) = alias else {
                     return Err(SqlError::derived_without_alias());
                 };
+                if !lateral && let Some(part) = self.merge_derived(subquery, alias, from)? {
+                    return Ok(part);
+                }
                 let compile = |planner: &mut Self| planner.query(subquery);
                 let outside = match lateral {
                     true => Outside::All,
@@ -419,7 +428,15 @@ impl Planner<'_> {
                 let columns = derived_columns(alias, named, &table.query)?;
                 let name = alias.name.value.clone();
                 let at = self.names().add_table(name, String::new(), None, columns)?;
-                let leaf = Leaf::of_derived(table);
+                let again = || TextAgain::Derived(Rc::new(subquery.as_ref().clone()));
+                let again = match lateral {
+                    true => None,
+                    false => self.kept_text(again),
+                };
+                let leaf = Leaf {
+                    again,
+                    ..Leaf::of_derived(table)
+                };
                 // What it sees must be there when it is read.
                 from.straight |= leaf.is_lateral(self.names());
                 from.leaves.push(leaf);
@@ -534,10 +551,17 @@ impl Planner<'_> {
     /// A table of WITH.
     fn common_leaf(
         &mut self,
-        common: CommonTable,
+        at: usize,
         alias: Option<&str>,
         from: &mut From,
     ) -> Result<Part, SqlError> {
+        if let Some(part) = self.merge_common(at, alias, from)? {
+            return Ok(part);
+        }
+        let common = self.common.get(at).cloned();
+        let common = common.ok_or_else(|| broken("a name of WITH is in scope"))?;
+        let text = common.text.filter(|_| common.once);
+        let again = text.and_then(|text| self.kept_text(|| TextAgain::Common(at, text)));
         let input = match common.table {
             Common::Defined(derived, level, outer) => {
                 let given = outer.iter().map(|&(from, to, ty)| {
@@ -560,6 +584,7 @@ impl Planner<'_> {
             input,
             lock: None,
             hints: Vec::new(),
+            again,
         });
         Ok(self.part(table, from))
     }
@@ -593,6 +618,7 @@ impl Planner<'_> {
             input,
             lock: None,
             hints,
+            again: None,
         });
         Ok(self.part(at, from))
     }
@@ -740,7 +766,7 @@ impl Planner<'_> {
 }
 
 impl Leaf {
-    fn of_derived(table: Computing) -> Leaf {
+    pub(super) fn of_derived(table: Computing) -> Leaf {
         let given = table.outer.iter().map(|&(from, to, _)| (from, to));
         let given = given.collect();
         let derived = Arc::new(Derived::new(table.query, None));
@@ -748,6 +774,7 @@ impl Leaf {
             input: LeafInput::Derived(derived, given),
             lock: None,
             hints: Vec::new(),
+            again: None,
         }
     }
 }
@@ -844,11 +871,24 @@ fn equal(left: Expr, right: Expr) -> Result<Expr, SqlError> {
     })
 }
 
+/// The columns of a table that a query computes.
 pub(super) fn derived_columns(
     alias: &ast::TableAlias,
     columns: Vec<ColumnMeta>,
     query: &Query,
 ) -> Result<Vec<(String, ExprType)>, SqlError> {
+    let types = query.types.iter().map(|ty| ty.of_derived());
+    Ok(derived_names(alias, columns)?
+        .into_iter()
+        .zip(types)
+        .collect())
+}
+
+/// Their names: those that are given behind the alias, or else those of the query.
+pub(super) fn derived_names(
+    alias: &ast::TableAlias,
+    columns: Vec<ColumnMeta>,
+) -> Result<Vec<String>, SqlError> {
     let ast::TableAlias {
         explicit: _,
         name: _,
@@ -871,10 +911,7 @@ pub(super) fn derived_columns(
             return Err(SqlError::duplicate_column(name));
         }
     }
-    Ok(names
-        .into_iter()
-        .zip(query.types.iter().map(|ty| ty.of_derived()))
-        .collect())
+    Ok(names)
 }
 
 /// The name of the index that a hint calls so: in full, or by what no other index begins with.

@@ -179,7 +179,7 @@ impl Planner<'_> {
                     .names()
                     .views
                     .get(number)
-                    .map(|view| Arc::clone(&view.view));
+                    .and_then(|view| view.view.clone());
                 let view = view.ok_or_else(|| SqlError::internal("a view is missing"))?;
                 return Err(SqlError::several_tables_of_view(&view.database, &view.name));
             }
@@ -286,8 +286,7 @@ impl Planner<'_> {
         let view = views.position(|view| view.within == 0 && named(view.called()));
         let view = view.and_then(|number| Some((number, names.views.get(number)?)));
         if let Some((number, view)) = view {
-            if view.leaves.len() != 1 {
-                let view = &view.view;
+            if let Some(view) = view.view.as_ref().filter(|_| view.leaves.len() != 1) {
                 return Err(SqlError::delete_from_join_view(&view.database, &view.name));
             }
             let leaf = view.leaves.start;

@@ -142,6 +142,7 @@ impl Planner<'_> {
             input: LeafInput::Json(Arc::new(table)),
             lock: None,
             hints: Vec::new(),
+            again: None,
         };
         // What it sees must be there when it is read.
         from.straight |= leaf.is_lateral(self.names());

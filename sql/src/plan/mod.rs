@@ -30,16 +30,19 @@ mod files;
 mod from;
 mod grouping;
 mod implied;
+mod in_turn;
 mod join_order;
 mod joined;
 mod json_table;
 mod known;
 mod loose;
 mod meaning;
+mod merge;
 mod named;
 mod nature;
 mod needs;
 mod place;
+mod push;
 mod query;
 mod relations;
 mod returning;
@@ -313,6 +316,9 @@ impl<'a> Planner<'a> {
             warnings: parsed.warnings.clone(),
             conversions: Vec::new(),
             parameters: parsed.parameters,
+            merging: false,
+            merged: 0,
+            pushing: 0,
             lifted: template,
             stack: Vec::new(),
             common: Vec::new(),
@@ -340,7 +346,7 @@ impl<'a> Planner<'a> {
             return Ok(statement);
         };
         if let Some(with) = &query.with {
-            self.with(with)?;
+            self.with(with, query)?;
         }
         Ok(writes)
     }
@@ -389,6 +395,13 @@ struct Planner<'a> {
     warnings: Vec<SqlError>,
     conversions: Vec<Expr>,
     parameters: u32,
+    /// Tables of derived tables may be read in their place: not where rows are changed, for then what is
+    /// computed of them must be what they were before.
+    merging: bool,
+    /// In so many texts of derived tables whose tables are read in their place.
+    merged: usize,
+    /// In so many queries that are compiled again with further conditions.
+    pushing: usize,
     /// The parameters are literals that were lifted out of the text.
     lifted: bool,
     /// The blocks being compiled, innermost last.

@@ -52,12 +52,12 @@ pub(super) struct NamedColumn {
     pub hidden: bool,
 }
 
-/// A view whose tables are read in its place.
+/// A view, derived table or common table expression whose tables are read in its place.
 pub(super) struct MergedView {
     /// The alias.
     pub alias: String,
-    /// The view.
-    pub view: Arc<View>,
+    /// The view, if it is one.
+    pub view: Option<Arc<View>>,
     /// Its columns.
     pub columns: Vec<MergedColumn>,
     /// Its tables: their positions among those of the block.
@@ -149,8 +149,11 @@ impl MergedView {
     pub fn called(&self) -> Called<'_> {
         Called {
             alias: &self.alias,
-            database: &self.view.database,
-            own_name: self.alias == self.view.name,
+            database: self.view.as_ref().map_or("", |view| &view.database),
+            own_name: self
+                .view
+                .as_ref()
+                .is_some_and(|view| view.name == self.alias),
         }
     }
 }
@@ -205,7 +208,7 @@ impl Names {
     pub fn into_named(self) -> Vec<NamedTable> {
         let of_view = |(v, view): (usize, &MergedView)| NamedTable {
             alias: view.alias.clone(),
-            database: view.view.database.clone(),
+            database: view.called().database.to_string(),
             table: None,
             columns: (0..view.columns.len())
                 .filter_map(|c| {
@@ -228,6 +231,26 @@ impl Names {
         let views: Vec<NamedTable> = views.collect();
         let tables = self.tables.into_iter().filter(|table| table.within == 0);
         tables.chain(views).collect()
+    }
+
+    /// Whether a table is read in the place of a derived table or common table expression.
+    pub fn is_of_derived(&self, leaf: usize) -> bool {
+        let mut derived = self.views.iter().filter(|merged| merged.view.is_none());
+        derived.any(|merged| merged.leaves.contains(&leaf))
+    }
+
+    /// What a column of a merged derived table is called: by what alias, by what name, and by what
+    /// alias its text calls the table that has it (empty for what is computed).
+    pub fn merged_column(&self, expr: &Expr) -> Option<(&str, &str, &str)> {
+        // What is written may be a literal, too.
+        let is_literal = matches!(expr, Expr::Literal(..) | Expr::Parameter { .. });
+        let at = self.at_of(expr).filter(|_| !is_literal)?;
+        let At::View(merged, _) = at else { return None };
+        let merged = self.views.get(merged).filter(|m| m.view.is_none())?;
+        let slot = walk::slot(expr);
+        let table = slot.and_then(|slot| self.tables.get(self.table_of_slot(slot)?));
+        let table = table.map_or("", |table| &table.alias);
+        Some((&merged.alias, self.name_of(at)?.0, table))
     }
 
     /// The table that a slot belongs to.

@@ -6,8 +6,8 @@
 //! join is an inner one.
 
 use super::{
-    Access, Aggregate, AggregateFunction, Block, Bound, Computed, Condition, Input, Planner,
-    SizeSeen, SortKey, Source, Subquery, Usage,
+    Access, Aggregate, AggregateFunction, Block, Bound, Condition, Input, Planner, SizeSeen,
+    SortKey, Source, Subquery, Usage,
     access::{self, Choice, Goal, Request},
     apart, disjunction,
     figures::{Figures, computed_rows},
@@ -241,6 +241,8 @@ impl Planner<'_> {
     ) -> Result<(), SqlError> {
         let hashed = self.hashed(&from, outlook, order)?;
         let sort = sort_columns(block, order, self.names());
+        let first = order.first().copied();
+        let in_turn = first.and_then(|leaf| self.in_turn(block, &from, leaf, outlook));
         let repeats = self.repeats(block, &from, outlook);
         let mut choices = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
@@ -252,12 +254,16 @@ impl Planner<'_> {
             let goal = Goal {
                 order: sort.as_deref().filter(|_| position == 0),
                 limit: block.limit.is_some() && block.windowing.is_none() && order.len() == 1,
+                in_turn: in_turn.as_ref(),
                 repeats: repeats.as_ref(),
             };
             let choice = self.choose(&from, leaf, before, conditions, outlook, goal);
             if let (Some(choice), 0) = (&choice, position) {
                 block.presorted = choice.ordered;
-                block.grouped_in_turn = self.groups_in_turn(block, &from, leaf, choice);
+                block.grouped_in_turn = in_turn.as_ref().is_some_and(|groups| {
+                    let table = from.leaves.get(leaf).and_then(Leaf::stored);
+                    table.is_some_and(|table| groups.come_by(table, &choice.access))
+                });
             }
             if let (Some(choice), 1) = (&choice, order.len()) {
                 block.ends = self.ends(block, &from, leaf, conditions, outlook, choice.cost);
@@ -276,7 +282,6 @@ impl Planner<'_> {
             };
             choices.push((choice, hash));
         }
-        let first = order.first().copied();
         let apart = first.and_then(|leaf| self.apart(block, &from, leaf, outlook));
         let is_point = |choice: &Option<Choice>| choice.as_ref().is_some_and(|c| c.access.point);
         if !choices.iter().all(|(choice, _)| is_point(choice)) {
@@ -293,7 +298,11 @@ impl Planner<'_> {
                 let conditions = outlook.conditions(leaf);
                 let ranks = search::ranks_of(leaf, names, conditions, &read);
                 let source = source(taken, table, choice, hash, ranks, (&outlook.wanted, share));
-                block.sources.push(Source { lateral, ..source });
+                block.sources.push(Source {
+                    lateral,
+                    merged: table.within != 0,
+                    ..source
+                });
             }
         }
         if let (Some(source), Some(apart)) = (block.sources.first_mut(), apart) {
@@ -334,26 +343,6 @@ impl Planner<'_> {
     pub(super) fn searches(&mut self, leaf: usize) -> bool {
         let mut searches = self.names().searches.iter();
         searches.any(|search| search.is_in(leaf))
-    }
-
-    /// See `Block::grouped_in_turn`.
-    fn groups_in_turn(&mut self, block: &Block, from: &From, leaf: usize, by: &Choice) -> bool {
-        let table = from.leaves.get(leaf).and_then(Leaf::stored);
-        let first = self.names().tables.get(leaf).map(|table| table.first_slot);
-        let grouping = block.grouping.as_ref().filter(|g| g.rollup.is_none());
-        let (Some(table), Some(first), Some(grouping)) = (table, first, grouping) else {
-            return false;
-        };
-        let column = |key: &Computed| {
-            let at = walk::slot(&key.expr)?.checked_sub(first)?;
-            // An hour that a time zone has twice is one value of two.
-            let column = table.columns.get(at)?;
-            (!matches!(column.ty, ColumnType::Timestamp(_))).then_some(at)
-        };
-        let columns: Option<Vec<usize>> = grouping.keys.iter().map(column).collect();
-        columns.is_some_and(|columns| {
-            !columns.is_empty() && access::comes_in_turn(table, &by.access, &columns)
-        })
     }
 
     /// Remembers how large the tables are that paths were chosen by. (Unique keys find one row
@@ -500,6 +489,7 @@ fn source(
         alone: Vec::new(),
         ways,
         lateral: false,
+        merged: false,
         lock: leaf.lock,
         estimate,
         share,
@@ -686,10 +676,11 @@ fn is_available(expr: &Expr, names: &Names, before: &[usize]) -> bool {
     stable
 }
 
-/// ORDER BY as columns of the first table, if it is nothing else and rows come out as read.
+/// ORDER BY as columns of the first table, if it is nothing else and rows or groups come out as read.
 fn sort_columns(block: &Block, order: &[usize], names: &Names) -> Option<Vec<(usize, bool)>> {
     let first = names.tables.get(*order.first()?)?;
-    if block.order.is_empty() || block.grouping.is_some() || block.windowing.is_some() {
+    let rolls_up = block.grouping.as_ref().is_some_and(|g| g.rollup.is_some());
+    if block.order.is_empty() || rolls_up || block.windowing.is_some() {
         return None;
     }
     block
@@ -802,7 +793,8 @@ fn simplify_outer_joins(from: &mut From, top: &mut Vec<Expr>, names: &Names) {
 
 /// MySQL's way, for ODBC: `IS NULL` as a condition of WHERE finds the zero date of a column that
 /// cannot be NULL; the row of NULLs that an outer join has made it finds, too.
-fn find_zero_dates(condition: &mut Expr, from: &From, names: &Names) {
+/// It is a column of the very text that tests it: a view or derived table hides what its columns are.
+pub(super) fn find_zero_dates(condition: &mut Expr, from: &From, names: &Names) {
     let tested = match &*condition {
         Expr::IsNull {
             expr,
@@ -817,6 +809,9 @@ fn find_zero_dates(condition: &mut Expr, from: &From, names: &Names) {
     let Some((table, column)) = names.column_of_table(tested) else {
         return;
     };
+    if table.within != names.within {
+        return;
+    }
     let zero = match column.ty.ty {
         Some(ColumnType::Date) => Value::Date(Date::default()),
         Some(ColumnType::DateTime(_)) => Value::DateTime(DateTime::default()),
@@ -846,7 +841,7 @@ fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
 }
 
 /// The leaves for whose row of NULLs a condition is not true.
-fn rejects_null(condition: &Expr, names: &Names) -> Set {
+pub(super) fn rejects_null(condition: &Expr, names: &Names) -> Set {
     let column = |e: &Expr| {
         // The rank of a row that is not there is 0, and no NULL.
         let slot = walk::slot(e).filter(|slot| !names.is_rank(*slot));

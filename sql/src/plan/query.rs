@@ -5,6 +5,7 @@ use super::{
     from::{From, LeafInput},
     grouping,
     named::At,
+    push::Pushed,
     scope::{Aliases, Names, Outside, dotted},
     walk::{conditions, is_constant, slot},
 };
@@ -20,7 +21,7 @@ use sqlparser::ast;
 use std::{ops::Range, sync::Arc};
 
 /// How deep queries may nest.
-const DEPTH_MAX: usize = 64;
+pub(super) const DEPTH_MAX: usize = 64;
 
 /// The clauses around a SELECT.
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub(super) struct Around<'a> {
     pub order: &'a [ast::OrderByExpr],
     pub limit: Option<&'a ast::LimitClause>,
     pub locks: Vec<&'a ast::LockClause>,
+    /// Conditions on its columns that rows must meet to matter.
+    pub pushed: Option<Pushed>,
 }
 
 impl<'a> Around<'a> {
@@ -65,6 +68,7 @@ impl<'a> Around<'a> {
             order,
             limit: limit_clause.as_ref(),
             locks: locks.iter().collect(),
+            pushed: None,
         })
     }
 
@@ -87,6 +91,7 @@ impl<'a> Around<'a> {
             },
             limit: self.limit.or(inner.limit),
             locks: self.locks.iter().chain(&inner.locks).copied().collect(),
+            pushed: self.pushed.clone(),
         })
     }
 }
@@ -97,6 +102,8 @@ impl Planner<'_> {
         &mut self,
         query: &ast::Query,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        // A view is defined by what is written.
+        self.merging = self.meanings.is_none();
         self.query(query)
     }
 
@@ -110,14 +117,26 @@ impl Planner<'_> {
         &mut self,
         query: &ast::Query,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
+        self.query_of(query, None)
+    }
+
+    /// The same, of whose rows only those matter that meet these conditions.
+    pub(super) fn query_of(
+        &mut self,
+        query: &ast::Query,
+        pushed: Option<&Pushed>,
+    ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         // A derived table takes two.
         if self.stack.len() > 2 * DEPTH_MAX {
             return Err(SqlError::too_high_level_of_nesting());
         }
-        let around = Around::of(query, self.text)?;
+        let mut around = Around::of(query, self.text)?;
+        if around.limit.is_none() {
+            around.pushed = pushed.cloned();
+        }
         let depth = self.common.len();
         if let Some(with) = &query.with {
-            self.with(with)?;
+            self.with(with, query)?;
         }
         let result = self.body(&query.body, around);
         self.common.truncate(depth);
@@ -290,7 +309,8 @@ impl Planner<'_> {
         let mut from = self.from(&select.from)?;
         self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= straight;
-        let conditions = self.conditions(select.selection.as_ref())?;
+        let mut conditions = self.conditions(select.selection.as_ref())?;
+        self.push(&mut from, &conditions)?;
         self.name_windows(&select.named_window)?;
         let (output, mut columns) = self.select_list(select, &from)?;
         let (keys, rollup) = self.group_by(&select.group_by, &output)?;
@@ -371,12 +391,15 @@ impl Planner<'_> {
         self.complete_windows(&mut block);
         self.roll_up(&mut block, &mut columns, rollup)?;
         grouping::keep_volatile(&mut block, self.names());
+        if let Some(pushed) = &around.pushed {
+            conditions.extend(self.received(pushed, &block));
+        }
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
     }
 
     /// Refuses what SELECT has elsewhere only; whether it is DISTINCT.
-    fn plain_select(&self, select: &ast::Select) -> Result<bool, SqlError> {
+    pub(super) fn plain_select(&self, select: &ast::Select) -> Result<bool, SqlError> {
         let ast::Select {
             // What is not refused here is read by `block_inside`.
             select_token: _,
@@ -624,6 +647,11 @@ impl Planner<'_> {
                 columns::describe(&mut meta, stored, alias, index - table.first_slot);
             }
         }
+        if let Some((merged, column, table)) = names.merged_column(expr) {
+            meta.table = merged.to_string();
+            meta.original_name = column.to_string();
+            meta.original_table = table.to_string();
+        }
         meta
     }
 
@@ -801,7 +829,13 @@ impl Planner<'_> {
                 .filter(|view| of.as_ref() == Some(&view.alias))
                 .map(|view| view.leaves.clone())
                 .collect();
+            let mut derived = names.views.iter().filter(|merged| merged.view.is_none());
+            found |= derived.any(|merged| of.as_ref() == Some(&merged.alias));
             for (at, (table, leaf)) in names.tables.iter().zip(&mut from.leaves).enumerate() {
+                // Rows of derived tables are not locked.
+                if names.is_of_derived(at) {
+                    continue;
+                }
                 let is_named = |of: &String| {
                     let of_view = named.iter().any(|leaves| leaves.contains(&at));
                     of_view || table.within == names.within && *of == table.alias
@@ -838,7 +872,7 @@ impl Planner<'_> {
 
 /// The modifiers of a SELECT: STRAIGHT_JOIN and SQL_CALC_FOUND_ROWS. The others are advice on how
 /// to compute the same.
-fn modifiers(modifiers: Option<&ast::SelectModifiers>) -> (bool, bool) {
+pub(super) fn modifiers(modifiers: Option<&ast::SelectModifiers>) -> (bool, bool) {
     let Some(ast::SelectModifiers {
         high_priority: _,
         straight_join,
@@ -855,7 +889,7 @@ fn modifiers(modifiers: Option<&ast::SelectModifiers>) -> (bool, bool) {
 }
 
 /// The number of the token that a part of the tree has kept.
-fn index_of(token: &ast::helpers::attached_token::AttachedToken) -> usize {
+pub(super) fn index_of(token: &ast::helpers::attached_token::AttachedToken) -> usize {
     let column = usize::try_from(token.0.span.start.column).unwrap_or(0);
     column.saturating_sub(1)
 }

@@ -57,17 +57,30 @@ pub(super) struct Selected {
     pub later: Vec<String>,
 }
 
+impl Selected {
+    pub fn none() -> Selected {
+        Selected {
+            items: Vec::new(),
+            later: Vec::new(),
+        }
+    }
+}
+
 /// The names of a block.
 pub(super) struct Names {
     pub tables: Vec<NamedTable>,
-    /// The views whose tables are read in their place.
+    /// The views and derived tables whose tables are read in their place.
     pub views: Vec<MergedView>,
-    /// The number of the text that is being compiled: 0, or that of a merged view.
+    /// The number of the text that is being compiled: 0, or that of a merged one.
     pub within: usize,
-    /// How many texts of views there were.
+    /// How many merged texts there were.
     pub texts: usize,
+    /// That text is of a view, or one of WITH: other names are in scope where it stands.
+    pub elsewhere: bool,
     /// What is joined may turn out to be the inner side of an outer join.
     pub inner: bool,
+    /// How many tables there can be at most, those of merged texts included.
+    pub factors: usize,
     /// How many slots there are so far.
     pub slots: usize,
     /// Values of the enclosing block: its slot, ours, the type.
@@ -111,7 +124,9 @@ impl Names {
             views: Vec::new(),
             within: 0,
             texts: 0,
+            elsewhere: false,
             inner: false,
+            factors: 0,
             slots: 0,
             outer: Vec::new(),
             subqueries: Vec::new(),
@@ -121,10 +136,7 @@ impl Names {
             window_keys: Vec::new(),
             named_windows: Vec::new(),
             groupings: Vec::new(),
-            select: Selected {
-                items: Vec::new(),
-                later: Vec::new(),
-            },
+            select: Selected::none(),
             searches: Vec::new(),
             grouped: Vec::new(),
             aliases: Aliases::No,

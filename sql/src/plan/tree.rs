@@ -440,6 +440,8 @@ pub struct Source {
     pub ways: Vec<Access>,
     /// A computed table that sees the rows of tables before it: LATERAL.
     pub lateral: bool,
+    /// It is read in the place of a view or derived table that names it.
+    pub merged: bool,
     /// What is searched for in its texts; the slots of the answers follow those of its columns.
     pub ranks: Vec<Rank>,
     /// How its rows are locked.

@@ -33,6 +33,7 @@ impl Planner<'_> {
         // Queries run for the rows of a block.
         let plain = Around {
             locks: around.locks.clone(),
+            pushed: around.pushed.clone(),
             ..Around::default()
         };
         let union = |planner: &mut Self| planner.union_rows(body, &plain);
@@ -171,6 +172,7 @@ impl Planner<'_> {
         }
         let around = Around {
             locks: around.locks.clone(),
+            pushed: around.pushed.clone(),
             ..Around::default()
         };
         let (block, named) = self.block_of(operand, around)?;

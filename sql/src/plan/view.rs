@@ -1,38 +1,24 @@
 //! Views in FROM.
 //!
-//! A view whose rows are rows of tables is merged: its tables become tables of the block that names
-//! it, its WHERE becomes conditions of that block, and its columns stand for what they are. So a
-//! condition on a column of the view finds its way to an index. Example:
-//!
-//! ```text
-//! CREATE VIEW adult AS SELECT id, name FROM person WHERE age >= 18
-//!
-//! SELECT name FROM adult WHERE id = 7     is     SELECT name FROM person WHERE age >= 18 AND id = 7
-//! ```
-//!
-//! Others (with GROUP BY, DISTINCT, LIMIT, UNION, and those that want it) are computed, as a derived
-//! table is. The text of a view is compiled for its author's settings, and sees nothing of the
+//! A view whose rows are rows of tables is merged (see `merge`). Others (with GROUP BY, DISTINCT, LIMIT,
+//! UNION, and those that want it) are computed, as a derived table is. The text of a view is compiled for its author's settings, and sees nothing of the
 //! statement that names it.
 
 use super::{
-    CompileContext, Derived, PlanSettings, Planner, SortKey, ViewUse,
-    from::{From, Leaf, LeafInput, Part},
-    named::{At, MergedColumn, MergedView},
+    CompileContext, PlanSettings, Planner, ViewUse,
+    from::{From, Leaf, Part},
+    merge::{MergedText, TextOf, plain_select},
     needs::Noted,
-    query::Around,
-    scope::{Aliases, Outside},
-    walk,
+    push::TextAgain,
+    scope::Outside,
 };
 use crate::{
     error::SqlError,
-    expr::{Expr, SqlMode, is_repeatable},
+    expr::{SqlMode, is_repeatable},
     lexer::Mode,
     parse::{self, Parsed},
 };
-use cohort_engine::{
-    invariant::broken,
-    types::{View, ViewAlgorithm},
-};
+use cohort_engine::types::{View, ViewAlgorithm};
 use sqlparser::ast;
 use std::{rc::Rc, sync::Arc};
 
@@ -41,14 +27,6 @@ const DEPTH_MAX: usize = 60;
 
 /// What errors a view has when something is gone that it was made of.
 const INVALID: [u16; 8] = [1049, 1052, 1054, 1109, 1146, 1176, 1305, 1356];
-
-/// What a merged view brings beside its tables.
-struct MergedText {
-    columns: Vec<MergedColumn>,
-    /// Its WHERE.
-    conditions: Vec<Expr>,
-    order: Vec<SortKey>,
-}
 
 impl Planner<'_> {
     /// The view that a name stands for, if it is one.
@@ -88,17 +66,24 @@ impl Planner<'_> {
             });
         }
         let noted = self.note_named(&view.database, &view.name);
-        let part = self.inside(view, |planner, query| match plain_select(query) {
-            Some((select, around))
-                if view.mergeable && view.algorithm != ViewAlgorithm::TempTable =>
-            {
-                let merged = planner.merge(view, (select, &around), (&alias, &noted), from)?;
-                match merged {
-                    Some(part) => Ok(part),
-                    None => planner.computed_view(view, query, (&alias, &noted), from),
+        let part = self.inside(view, |planner, query| {
+            match plain_select(query, planner.text) {
+                Some((select, around))
+                    if view.mergeable && view.algorithm != ViewAlgorithm::TempTable =>
+                {
+                    let text = MergedText {
+                        alias: &alias,
+                        select,
+                        order: around.order,
+                        of: TextOf::View(view, &noted),
+                    };
+                    match planner.merge(&text, from)? {
+                        Some(part) => Ok(part),
+                        None => planner.computed_view(view, query, (&alias, &noted), from),
+                    }
                 }
+                _ => planner.computed_view(view, query, (&alias, &noted), from),
             }
-            _ => planner.computed_view(view, query, (&alias, &noted), from),
         });
         part.map_err(|error| gone(view, error))
     }
@@ -113,6 +98,14 @@ impl Planner<'_> {
     ) -> Result<Part, SqlError> {
         let compile = |planner: &mut Self| planner.query(query);
         let (table, _) = self.derived(Outside::Nothing, compile)?;
+        // The view itself is the only one.
+        let again = match self.within_views.as_slice() {
+            [only] => {
+                let view = Arc::clone(only);
+                self.kept_text(|| TextAgain::View(view))
+            }
+            _ => None,
+        };
         let types = table.query.types.iter().map(|ty| ty.of_derived());
         if types.len() != view.columns.len() {
             return Err(SqlError::view_invalid(&view.database, &view.name));
@@ -126,138 +119,10 @@ impl Planner<'_> {
             named.noted = Some(Rc::clone(noted));
         }
         from.leaves.push(Leaf {
-            input: LeafInput::Derived(Arc::new(Derived::new(table.query, None)), Vec::new()),
-            lock: None,
-            hints: Vec::new(),
+            again,
+            ..Leaf::of_derived(table)
         });
         Ok(self.part(at, from))
-    }
-
-    /// Brings the tables of a view into the block. `None`: that would be something else, since they
-    /// would be on the inner side of an outer join, where what is computed of them would be NULL.
-    fn merge(
-        &mut self,
-        view: &Arc<View>,
-        (select, around): (&ast::Select, &Around<'_>),
-        (alias, noted): (&str, &Rc<Noted>),
-        from: &mut From,
-    ) -> Result<Option<Part>, SqlError> {
-        let begin = from.leaves.len();
-        let conditions_before = from.conditions.len();
-        let (groups, mark) = (from.groups.len(), self.mark());
-        let subqueries = self.names().subqueries.len();
-        let names = self.names();
-        let (within, visible) = (names.within, names.visible.clone());
-        let (outside, clause, aliases) = (names.outside, names.clause, names.aliases);
-        names.texts += 1;
-        let text = names.texts;
-        (names.within, names.visible) = (text, begin..usize::MAX);
-        (names.outside, names.aliases) = (Outside::Nothing, Aliases::No);
-        let straight = from.straight;
-        let merged = self.merged_text(view, select, around, from);
-        let names = self.names();
-        (names.within, names.visible) = (within, visible);
-        (names.outside, names.clause, names.aliases) = (outside, clause, aliases);
-        let MergedText {
-            columns,
-            conditions,
-            order,
-        } = merged?;
-        let is_column = |column: &MergedColumn| walk::slot(&column.expr).is_some();
-        if names.inner && !columns.iter().all(is_column) {
-            // Their slots stay, and nothing is in them.
-            names.tables.truncate(begin);
-            names.subqueries.truncate(subqueries);
-            names.views.retain(|view| view.leaves.start < begin);
-            from.leaves.truncate(begin);
-            from.groups.truncate(groups);
-            from.conditions.truncate(conditions_before);
-            from.straight = straight;
-            // A view below it may have had one.
-            from.order = None;
-            self.back_to(mark);
-            return Ok(None);
-        }
-        let leaves = begin..from.leaves.len();
-        from.conditions.extend(conditions.iter().cloned());
-        if !order.is_empty() {
-            from.order = Some((leaves.clone(), order));
-        }
-        let star = (0..columns.len()).map(|column| At::View(names.views.len(), column));
-        let part = Part {
-            leaves: leaves.clone(),
-            conditions: conditions_before,
-            star: star.collect(),
-        };
-        names.views.push(MergedView {
-            alias: alias.to_string(),
-            view: Arc::clone(view),
-            columns,
-            leaves,
-            within,
-            text,
-            conditions,
-            noted: Some(Rc::clone(noted)),
-        });
-        Ok(Some(part))
-    }
-
-    /// The FROM, the WHERE, the columns and the order of a view's text.
-    fn merged_text(
-        &mut self,
-        view: &View,
-        select: &ast::Select,
-        around: &Around<'_>,
-        from: &mut From,
-    ) -> Result<MergedText, SqlError> {
-        from.straight |= select
-            .select_modifiers
-            .as_ref()
-            .is_some_and(|modifiers| modifiers.straight_join);
-        for table in &select.from {
-            self.joined(table, from)?;
-        }
-        let conditions = self.conditions(select.selection.as_ref())?;
-        self.names().clause = "field list";
-        let mut columns = Vec::with_capacity(view.columns.len());
-        let mut output = Vec::with_capacity(view.columns.len());
-        let mut items = Vec::with_capacity(view.columns.len());
-        for (item, name) in select.projection.iter().zip(&view.columns) {
-            let (ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) =
-                item
-            else {
-                return Err(SqlError::view_invalid(&view.database, &view.name));
-            };
-            // It is read if the column is.
-            let outer = self.names().captured.replace(Some(Vec::new()));
-            let computed = self.computed(expr);
-            let reads = self.names().captured.replace(outer);
-            let computed = computed?;
-            let reads = reads.ok_or_else(|| broken("what a view's column reads is noted"))?;
-            columns.push(MergedColumn {
-                name: name.clone(),
-                expr: computed.expr.clone(),
-                hidden: false,
-                reads,
-            });
-            if let ast::SelectItem::ExprWithAlias { alias, .. } = item {
-                items.push((alias.value.clone(), computed.expr.clone()));
-            }
-            output.push(computed);
-        }
-        if columns.len() != select.projection.len() || columns.len() != view.columns.len() {
-            return Err(SqlError::view_invalid(&view.database, &view.name));
-        }
-        // What is selected orders the rows by its name.
-        let before = std::mem::replace(&mut self.names().select.items, items);
-        let order = self.order_by(around.order, &output, false);
-        self.names().select.items = before;
-        let order = order?;
-        Ok(MergedText {
-            columns,
-            conditions,
-            order,
-        })
     }
 
     /// Compiles something of the text of a view, which sees nothing of what names it.
@@ -320,6 +185,9 @@ impl Planner<'_> {
             // What follows is the text's own.
             warnings: Vec::new(),
             parameters: 0,
+            merging: self.merging,
+            merged: self.merged,
+            pushing: self.pushing,
             lifted: false,
             taken: Vec::new(),
             common: Vec::new(),
@@ -353,6 +221,9 @@ impl Planner<'_> {
             // Whoever made the view was warned.
             warnings: _,
             parameters: _,
+            merging: _,
+            merged: _,
+            pushing: _,
             lifted: _,
             exists_at: _,
             taken: _,
@@ -401,29 +272,6 @@ pub(super) fn view_settings<'v>(view: &'v View, session: &PlanSettings<'v>) -> P
 fn without_reading(mode: SqlMode) -> SqlMode {
     let reading = SqlMode::PIPES_AS_CONCAT.with(SqlMode::REAL_AS_FLOAT);
     SqlMode(mode.0 & !reading.0)
-}
-
-/// The SELECT that a query is, with its order, if it is nothing else.
-fn plain_select(query: &ast::Query) -> Option<(&ast::Select, Around<'_>)> {
-    let ast::SetExpr::Select(select) = query.body.as_ref() else {
-        return None;
-    };
-    if query.with.is_some() {
-        return None;
-    }
-    let order: &[ast::OrderByExpr] = match &query.order_by {
-        None => &[],
-        Some(ast::OrderBy {
-            kind: ast::OrderByKind::Expressions(keys),
-            interpolate: _,
-        }) => keys,
-        Some(_) => return None,
-    };
-    let around = Around {
-        order,
-        ..Around::default()
-    };
-    Some((select, around))
 }
 
 /// Whether a view of this block can be merged: its rows are rows of tables, and what it computes of

@@ -94,7 +94,7 @@ impl Names {
 
 impl MergedView {
     fn check_option(&self) -> Option<CheckOption> {
-        self.view.check_option
+        self.view.as_ref()?.check_option
     }
 }
 
@@ -134,10 +134,9 @@ impl Planner<'_> {
             return Err(SqlError::internal("a view that is not there is changed"));
         };
         let alias = view.alias.clone();
-        if !view.view.updatable {
+        let Some(definition) = view.view.clone().filter(|view| view.updatable) else {
             return Err(change.refuse(&alias));
-        }
-        let definition = Arc::clone(&view.view);
+        };
         let mut conditions = Vec::new();
         if change != Change::Delete {
             names.check_option((view, leaf), false, &mut conditions);
@@ -294,6 +293,7 @@ impl Planner<'_> {
                 input: LeafInput::Stored(Arc::clone(&table)),
                 lock,
                 hints,
+                again: None,
             };
             let from = From {
                 leaves: vec![leaf],
