@@ -64,16 +64,29 @@ const SORT: &str = "select * from t order by s, i desc";
 fn files_are_removed_after_use_and_after_an_error() {
     let disk = Disk::new(1);
     let mut session = session_on(&disk);
-    for sql in [
-        SORT,
-        "select s, i, count(*) from t group by s, i",
-        "select distinct i, s from t",
-        "select * from t order by s limit 5",
+    let large = "(select a.i + 0 j, a.s, b.i k from t a join t b where b.i <= 6 limit 100000) x";
+    let joined = format!("t a join {large} on x.j = a.i and x.s = a.s");
+    for (sql, expected) in [
+        (SORT, 900),
+        ("select s, i, count(*) from t group by s, i", 900),
+        ("select distinct i, s from t", 900),
+        ("select * from t order by s limit 5", 5),
+        // The rows of computed tables, read in order and looked up by hash.
+        (&format!("select * from {large} where j > 899"), 6),
+        (
+            &format!("select count(*) c, sum(a.i) s from {joined} having c = 5400 and s = 2432700"),
+            1,
+        ),
+        (
+            "with recursive n as (select 1 i, repeat('a', 1000) s union all
+          select i + 1, s from n where i < 900) select i from n",
+            900,
+        ),
     ] {
         let files = left(&disk).len();
         let before = disk.operations();
         let rows = run(&mut session, sql).unwrap();
-        assert_eq!(rows, if sql.ends_with('5') { 5 } else { 900 });
+        assert_eq!(rows, expected, "{sql}");
         assert!(disk.operations() > before, "no file for {sql}");
         assert!(left(&disk).len() <= files, "{sql}");
         // Every call on the way fails once.

@@ -6,10 +6,7 @@ use super::{
     block::{BlockRun, Each},
     scan::Computed,
 };
-use crate::{
-    expr::eval,
-    plan::{Apart, Source},
-};
+use crate::plan::{Apart, Source};
 use cohort_engine::{invariant::broken, types::Value};
 use std::rc::Rc;
 
@@ -78,13 +75,7 @@ impl<'b> BlockRun<'b> {
             .keys
             .first()
             .ok_or_else(|| broken("a hash table has keys"))?;
-        let mut keys = Vec::new();
-        for row in rows.firsts() {
-            context.tick()?;
-            self.put_row(source, false, row);
-            keys.push(eval(own, &self.row, &mut context.eval)?);
-        }
-        Ok(keys)
+        self.values_of_firsts(context, source, &rows, own)
     }
 
     /// The same by the index, whose cost is noted.

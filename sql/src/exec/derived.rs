@@ -3,18 +3,23 @@
 //! One that sees nothing of what it is in is computed once per execution, by whoever reads it
 //! first. (In a statement that changes rows it must be: what it saw does not change, either.)
 
-use super::{ExecContext, Stop, apart, memory::Memory, subquery::collect};
+use super::{
+    ExecContext, Flow, Stop, apart,
+    memory::{self, Memory},
+    row_store::{self, RowStore},
+    subquery::{collect, run_query},
+};
 use crate::{
     error::SqlError,
     expr::{SqlMode, hash_key, kept},
-    plan::{Derived, Recursion},
+    plan::{Derived, Query, Recursion},
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Rows of all columns.
-pub(super) type Rows = Rc<Vec<Vec<Value>>>;
+pub(super) type Rows = Rc<row_store::Rows>;
 
 /// What has been computed in an execution.
 #[derive(Default, Clone)]
@@ -74,20 +79,36 @@ pub(super) fn rows(
                 slot.clone_from(value);
             }
         }
-        return Ok(Rc::new(collect(&derived.query, context, &outer)?));
+        return Ok(Rc::new(stored(&derived.query, context, &outer)?));
     }
     let address = std::ptr::from_ref(derived).addr();
     if let Some(rows) = context.tables.done.get(&address) {
         return Ok(Rc::clone(rows));
     }
     context.count_made(Made::Derived, derived);
-    let seed = collect(&derived.query, context, &[])?;
     let rows = Rc::new(match &derived.recursion {
-        None => seed,
-        Some(recursion) => recurse(recursion, seed, context)?,
+        None => stored(&derived.query, context, &[])?,
+        Some(recursion) => {
+            let seed = collect(&derived.query, context, &[])?;
+            recurse(recursion, seed, context)?
+        }
     });
     context.tables.done.insert(address, Rc::clone(&rows));
     Ok(rows)
+}
+
+/// All rows of a query.
+fn stored(
+    query: &Query,
+    context: &mut ExecContext,
+    outer: &[Value],
+) -> Result<row_store::Rows, Stop> {
+    let mut rows = RowStore::default();
+    run_query(query, context, outer, &mut |context, row| {
+        rows.push(std::mem::take(row), memory::of_table(context), context)?;
+        Ok(Flow::Continue)
+    })?;
+    rows.finish()
 }
 
 /// The rows that a recursive part reads: those that came last.
@@ -104,7 +125,7 @@ fn recurse(
     recursion: &Recursion,
     seed: Vec<Vec<Value>>,
     context: &mut ExecContext,
-) -> Result<Vec<Vec<Value>>, Stop> {
+) -> Result<row_store::Rows, Stop> {
     if recursion.distinct {
         context.count_made(Made::Recursive, recursion);
     }
@@ -114,7 +135,7 @@ fn recurse(
         memory: Memory::default(),
     };
     let mut working = new.keep(seed, context)?;
-    let mut all = Vec::new();
+    let mut all = RowStore::default();
     let depth_max = context.eval.statement.cte_depth_max;
     let mut depth = 0;
     while !working.is_empty() {
@@ -122,8 +143,10 @@ fn recurse(
         if depth > depth_max {
             return Err(SqlError::recursion_too_deep(depth).into());
         }
-        all.extend(working.iter().cloned());
-        let last = Rc::new(working);
+        for row in &working {
+            all.push(row.clone(), memory::of_table(context), context)?;
+        }
+        let last = Rc::new(row_store::Rows::from(working));
         working = Vec::new();
         for part in &recursion.parts {
             let rows = Rc::clone(&last);
@@ -133,7 +156,7 @@ fn recurse(
         }
     }
     context.tables.working.remove(&recursion.number);
-    Ok(all)
+    all.finish()
 }
 
 /// Chooses the rows that are new.

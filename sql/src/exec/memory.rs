@@ -1,12 +1,20 @@
 //! A bound on what a statement may keep in memory for sorting, grouping and hashing. Sorting,
-//! grouping and DISTINCT go to temporary files before they reach it.
+//! grouping, DISTINCT and the rows of computed tables go to temporary files before they reach it.
 
-use super::Stop;
+use super::{ExecContext, Stop};
 use crate::error::SqlError;
 use cohort_engine::types::Value;
 
 /// Bytes that one sort, hash table or materialised subquery may take.
 const BYTES_MAX: usize = 512 << 20;
+
+/// What the rows of a computed table, or of one that is looked up by hash, may take in memory before they go
+/// to a temporary file: they are read more than once, and so may take more than what is sorted.
+pub(super) fn of_table(context: &ExecContext) -> usize {
+    const TIMES: usize = 16;
+    let bytes = context.memory_bytes.saturating_mul(TIMES);
+    bytes.min(BYTES_MAX / 2)
+}
 
 /// What is kept so far.
 #[derive(Debug, Default)]

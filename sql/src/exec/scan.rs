@@ -4,10 +4,12 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, Each},
     derived::{self, Rows},
+    hash_index::HashIndex,
     json_table,
     key::{self, Ranges},
-    memory::Memory,
+    memory,
     reader::{Reader, read_mode},
+    row_store::{self, Cursor, RowStore},
 };
 use crate::{
     expr::{Expr, eval, hash_key, infer},
@@ -18,7 +20,6 @@ use cohort_engine::{
     txn::Read,
     types::{Table, Value},
 };
-use rustc_hash::FxHashMap;
 use std::{rc::Rc, sync::Arc};
 
 /// Another path than the planned one.
@@ -51,15 +52,7 @@ pub(super) struct Computed {
     rows: Rows,
     /// The rows have all columns, not only the wanted ones.
     whole: bool,
-    by_key: FxHashMap<Vec<u8>, Vec<usize>>,
-}
-
-impl Computed {
-    /// Of the rows with each key the first.
-    pub fn firsts(&self) -> impl Iterator<Item = &[Value]> {
-        let firsts = self.by_key.values().filter_map(|places| places.first());
-        firsts.filter_map(|place| self.rows.get(*place).map(Vec::as_slice))
-    }
+    by_key: HashIndex,
 }
 
 impl<'b> BlockRun<'b> {
@@ -146,8 +139,11 @@ impl<'b> BlockRun<'b> {
             }
         };
         if source.hash.is_empty() {
-            for row in rows.rows.iter() {
-                if self.computed_row(context, source, &rows, row, each)? == Flow::Stop {
+            let mut cursor = Cursor::default();
+            for place in 0..rows.rows.len() {
+                let row = rows.rows.get(place, &mut cursor)?;
+                self.put_row(source, rows.whole, row);
+                if self.computed_row(context, source, each)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
             }
@@ -170,16 +166,33 @@ impl<'b> BlockRun<'b> {
         if !hash_of(probes, &self.row, context, &mut key)? {
             return Ok(Flow::Continue);
         }
-        let found = rows.by_key.get(&key).map(Vec::as_slice);
-        for &i in found.unwrap_or_default() {
-            let Some(row) = rows.rows.get(i) else {
-                continue;
-            };
-            if self.computed_row(context, source, rows, row, each)? == Flow::Stop {
+        let mut cursor = Cursor::default();
+        for place in rows.by_key.places(&key) {
+            let row = rows.rows.get(place, &mut cursor)?;
+            self.put_row(source, rows.whole, row);
+            if self.computed_row(context, source, each)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
         Ok(Flow::Continue)
+    }
+
+    /// A value of each row that is the first one with its key.
+    pub(super) fn values_of_firsts(
+        &mut self,
+        context: &mut ExecContext,
+        source: &Source,
+        rows: &Computed,
+        value: &Expr,
+    ) -> Result<Vec<Value>, Stop> {
+        let mut values = Vec::new();
+        let mut cursor = Cursor::default();
+        for place in rows.by_key.firsts() {
+            context.tick()?;
+            self.put_row(source, rows.whole, rows.rows.get(place, &mut cursor)?);
+            values.push(eval(value, &self.row, &mut context.eval)?);
+        }
+        Ok(values)
     }
 
     /// Fills the slots of a computed row.
@@ -199,13 +212,10 @@ impl<'b> BlockRun<'b> {
         &mut self,
         context: &mut ExecContext,
         source: &'b Source,
-        rows: &Computed,
-        row: &[Value],
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
         context.tick()?;
         context.count_computed();
-        self.put_row(source, rows.whole, row);
         if !self.all_hold(&source.filter, context)? {
             return Ok(Flow::Continue);
         }
@@ -229,17 +239,18 @@ impl<'b> BlockRun<'b> {
         at: usize,
         source: &'b Source,
     ) -> Result<Computed, Stop> {
-        let mut rows = Vec::new();
-        let mut shared = None;
-        match &source.input {
+        // The rows, and whether they have all columns.
+        let (rows, whole) = match &source.input {
             Input::Derived(query, given) => {
-                shared = Some(derived::rows(query, given, &self.row, context)?);
+                (derived::rows(query, given, &self.row, context)?, true)
             }
-            Input::Working(number) => shared = Some(derived::working(*number, context)),
+            Input::Working(number) => (derived::working(*number, context), true),
             Input::Json(table) => {
-                shared = Some(Rc::new(json_table::rows(table, &self.row, context)?));
+                let rows = json_table::rows(table, &self.row, context)?;
+                (Rc::new(rows.into()), true)
             }
             Input::Virtual(table) => {
+                let mut rows = Vec::new();
                 let known = context.virtual_rows.iter().find(|(t, _)| t.id == table.id);
                 for row in known.map(|(_, rows)| rows.as_slice()).unwrap_or_default() {
                     context.handler.examined += 1;
@@ -247,13 +258,13 @@ impl<'b> BlockRun<'b> {
                     let value = |c: &u16| row.get(usize::from(*c)).cloned().unwrap_or_default();
                     rows.push(columns.map(value).collect());
                 }
+                (Rc::new(rows.into()), false)
             }
             Input::Table(table, access) => {
-                rows = self.rows_to_keep(context, at, source, (table, access))?;
+                let rows = self.rows_to_keep(context, at, source, (table, access))?;
+                (Rc::new(rows), false)
             }
-        }
-        let whole = shared.is_some();
-        let rows = shared.unwrap_or_else(|| Rc::new(rows));
+        };
         self.hash_table(context, source, (rows, whole), &source.hash)
     }
 
@@ -282,10 +293,9 @@ impl<'b> BlockRun<'b> {
         at: usize,
         source: &'b Source,
         (table, access): (&'b Arc<Table>, &'b Access),
-    ) -> Result<Vec<Vec<Value>>, Stop> {
-        let mut rows = Vec::new();
+    ) -> Result<row_store::Rows, Stop> {
+        let mut rows = RowStore::default();
         let mut reader = Reader::new(source, table, access, at, context);
-        let mut memory = Memory::default();
         let locks = read_mode(source, context) != Read::Plain;
         reader.read_all(self, context, &mut |run, context| {
             // What is locked is locked whatever it is.
@@ -303,11 +313,10 @@ impl<'b> BlockRun<'b> {
                 .map(take)
                 .map(Option::unwrap_or_default)
                 .collect();
-            memory.take_row(&row)?;
-            rows.push(row);
+            rows.push(row, memory::of_table(context), context)?;
             Ok(Some(Flow::Continue))
         })?;
-        Ok(rows)
+        rows.finish()
     }
 
     /// Rows with a hash table of their keys, if there are any.
@@ -318,15 +327,17 @@ impl<'b> BlockRun<'b> {
         (rows, whole): (Rows, bool),
         keys: &[(Expr, Expr)],
     ) -> Result<Computed, Stop> {
-        let mut by_key: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
+        let mut by_key = HashIndex::default();
         if !keys.is_empty() {
-            for (i, row) in rows.iter().enumerate() {
-                self.put_row(source, whole, row);
-                let mut key = Vec::new();
+            let mut cursor = Cursor::default();
+            let mut key = Vec::new();
+            for place in 0..rows.len() {
+                context.tick()?;
+                self.put_row(source, whole, rows.get(place, &mut cursor)?);
+                key.clear();
                 let own = keys.iter().map(|(_, own)| own);
-                if hash_of(own, &self.row, context, &mut key)? {
-                    by_key.entry(key).or_default().push(i);
-                }
+                let has_key = hash_of(own, &self.row, context, &mut key)?;
+                by_key.push(has_key.then_some(key.as_slice()))?;
             }
         }
         Ok(Computed {

@@ -4,10 +4,10 @@ use super::{
     super::{
         ExecContext, Flow, Flowing, Stop,
         aggregate::State,
+        row_store::{Cursor, RowStore, Rows},
         sort::{By, compare_rows},
     },
     frame::{Bounds, Current, Frames},
-    partition::{Cursor, Partition, Rows},
     place,
 };
 use crate::{
@@ -73,7 +73,7 @@ impl<'w> Calls<'w> {
     /// Goes through a partition and hands its rows on with their results.
     pub fn run(
         &self,
-        partition: Partition,
+        partition: RowStore,
         context: &mut ExecContext,
         each: &mut dyn FnMut(&mut ExecContext, Vec<Value>) -> Flowing,
     ) -> Flowing {

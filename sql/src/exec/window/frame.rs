@@ -1,8 +1,11 @@
 //! Which rows of a partition a call sees.
 
 use super::{
-    super::{ExecContext, Stop, sort::By},
-    partition::{Cursor, Rows},
+    super::{
+        ExecContext, Stop,
+        row_store::{Cursor, Rows},
+        sort::By,
+    },
     place,
 };
 use crate::{

@@ -6,13 +6,13 @@
 
 mod call;
 mod frame;
-mod partition;
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::argument,
     block::{BlockRun, Each},
     derived::Made,
+    row_store::RowStore,
     sort::{By, Sorter, compare_rows},
 };
 use crate::{
@@ -22,7 +22,6 @@ use crate::{
 };
 use call::Calls;
 use cohort_engine::types::Value;
-use partition::Partition;
 
 /// Computes the window functions of a block's rows, and calls `each` for every one.
 pub(super) fn run<'b>(
@@ -126,7 +125,7 @@ fn compute(
         .ok_or_else(|| SqlError::internal("a window with more partitions than keys"))?;
     let partition_by = by(partition_keys, windowing);
     let calls = Calls::new(window, windowing, by(order_keys, windowing), context)?;
-    let mut partition = Partition::default();
+    let mut partition = RowStore::default();
     let mut last: Vec<Value> = Vec::new();
     let flow = sorter.finish(0, u64::MAX, context, &mut |context, row| {
         context.tick()?;
@@ -140,7 +139,8 @@ fn compute(
             }
             last.clone_from(&row);
         }
-        partition.push(row, context)?;
+        let memory_bytes = context.memory_bytes;
+        partition.push(row, memory_bytes, context)?;
         Ok(Flow::Continue)
     })?;
     if flow == Flow::Stop {

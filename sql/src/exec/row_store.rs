@@ -1,7 +1,8 @@
-//! The rows of a partition: in memory, or, beyond what a statement may keep there, in a temporary
-//! file, with the place of each row.
+//! Rows that are read again and from any place: those of a partition, of a computed table, of a hash
+//! table. They are in memory, and, beyond what may be kept there, in a temporary file, with the place of
+//! each row.
 
-use super::super::{
+use super::{
     ExecContext, Stop,
     memory::{self, Memory},
     temporary::{RowFile, RowReader},
@@ -10,9 +11,9 @@ use crate::error::SqlError;
 use cohort_engine::types::Value;
 use std::rc::Rc;
 
-/// A partition.
+/// Rows that come.
 #[derive(Default)]
-pub(super) struct Partition {
+pub(super) struct RowStore {
     /// The first rows.
     rows: Vec<Vec<Value>>,
     memory: Memory,
@@ -22,14 +23,19 @@ pub(super) struct Partition {
     places: Vec<u64>,
 }
 
-impl Partition {
+impl RowStore {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Adds a row.
-    pub fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
-        if !self.memory.is_beyond(context.memory_bytes) {
+    /// Adds a row, to those in memory if these take no more than so many bytes.
+    pub fn push(
+        &mut self,
+        row: Vec<Value>,
+        memory_bytes: usize,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        if self.places.is_empty() && !self.memory.is_beyond(memory_bytes) {
             self.memory.take(memory::size(&row))?;
             self.rows.push(row);
             return Ok(());
@@ -59,14 +65,24 @@ impl Partition {
     }
 }
 
-/// The rows of a partition that is complete.
+/// Rows that are all there.
+#[derive(Default)]
 pub(super) struct Rows {
     rows: Vec<Vec<Value>>,
     file: Option<Rc<RowFile>>,
     places: Vec<u64>,
 }
 
-/// A place in a partition that moves on, mostly to the next row.
+impl From<Vec<Vec<Value>>> for Rows {
+    fn from(rows: Vec<Vec<Value>>) -> Rows {
+        Rows {
+            rows,
+            ..Rows::default()
+        }
+    }
+}
+
+/// A place among rows that moves on, mostly to the next one.
 #[derive(Default)]
 pub(super) struct Cursor {
     reader: Option<RowReader<Rc<RowFile>>>,
@@ -94,7 +110,7 @@ impl Rows {
     }
 
     fn read(&self, at: usize, cursor: &mut Cursor) -> Result<(), Stop> {
-        let missing = || SqlError::internal("a window reads past its partition");
+        let missing = || SqlError::internal("a row is read that is not there");
         let file = self.file.as_ref().ok_or_else(missing)?;
         let from = *self.places.get(at).ok_or_else(missing)?;
         let follows = at > 0 && cursor.at == Some(at - 1);
