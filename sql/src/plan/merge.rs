@@ -122,6 +122,9 @@ impl Planner<'_> {
             return None;
         }
         let (select, around) = plain_select(query, self.text)?;
+        if self.stays.contains(&std::ptr::from_ref(select).addr()) {
+            return None;
+        }
         let (_, count_all) = modifiers(select.select_modifiers.as_ref());
         let by_nothing = match &select.group_by {
             ast::GroupByExpr::Expressions(keys, modifiers) => {
@@ -154,7 +157,8 @@ impl Planner<'_> {
         from: &mut From,
     ) -> Result<Option<Part>, SqlError> {
         let is_view = matches!(text.of, TextOf::View(..));
-        if !is_view && self.merged + self.stack.len() >= DEPTH_MAX {
+        // One that is computed takes two blocks; those around all and in the innermost one come on top.
+        if !is_view && 2 * self.merged + self.stack.len() + 3 >= 2 * DEPTH_MAX {
             return Err(SqlError::too_high_level_of_nesting());
         }
         let begin = from.leaves.len();
@@ -193,6 +197,10 @@ impl Planner<'_> {
         let must_stay = !is_view && (from.leaves.len() == begin || !computed.all(is_repeatable));
         if must_stay || names.inner && !columns.iter().all(is_column) {
             before.restore(self, from);
+            // A common table expression is compiled already, and may stand elsewhere, too.
+            if matches!(text.of, TextOf::Derived(_)) {
+                self.stays.insert(std::ptr::from_ref(text.select).addr());
+            }
             return Ok(None);
         }
         let leaves = begin..from.leaves.len();

@@ -87,6 +87,7 @@ use cohort_engine::{
     txn::{Dictionary, Engine},
     types::{Collation, Table, TableId, Value, View},
 };
+use rustc_hash::FxHashSet;
 use sqlparser::ast;
 use std::{
     rc::Rc,
@@ -317,8 +318,9 @@ impl<'a> Planner<'a> {
             conversions: Vec::new(),
             parameters: parsed.parameters,
             merging: false,
+            stays: FxHashSet::default(),
             merged: 0,
-            pushing: 0,
+            compiled_again: 0,
             lifted: template,
             stack: Vec::new(),
             common: Vec::new(),
@@ -398,10 +400,13 @@ struct Planner<'a> {
     /// Tables of derived tables may be read in their place: not where rows are changed, for then what is
     /// computed of them must be what they were before.
     merging: bool,
+    /// The addresses of SELECTs that were found not to be such, so that what nests deeply is not tried
+    /// again at each level.
+    stays: FxHashSet<usize>,
     /// In so many texts of derived tables whose tables are read in their place.
     merged: usize,
-    /// In so many queries that are compiled again with further conditions.
-    pushing: usize,
+    /// How many tables were compiled again with further conditions.
+    compiled_again: usize,
     /// The parameters are literals that were lifted out of the text.
     lifted: bool,
     /// The blocks being compiled, innermost last.

@@ -29,8 +29,8 @@ use cohort_engine::types::{Collation, ColumnType, View};
 use sqlparser::ast;
 use std::{rc::Rc, sync::Arc};
 
-/// So deep tables that are computed may nest in which conditions are looked for: each is compiled twice.
-const DEPTH_MAX: usize = 3;
+/// So many tables of a statement are compiled again at most: where they nest, all that is in one is, too.
+const AGAIN_MAX: usize = 32;
 
 /// The text of a table that is computed, to compile it again.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl Planner<'_> {
     /// The text of a table, kept to compile it again; `None` where conditions are not looked for.
     pub(super) fn kept_text(&mut self, text: impl FnOnce() -> TextAgain) -> Option<TextAgain> {
         let may = self.merging && !self.names().elsewhere;
-        (may && self.pushing < DEPTH_MAX).then(text)
+        (may && self.compiled_again < AGAIN_MAX).then(text)
     }
 
     /// Compiles the tables of FROM again that conditions can be pushed into.
@@ -65,14 +65,13 @@ impl Planner<'_> {
                 continue;
             };
             let pushed = self.conditions_on(at, from, &all);
-            if pushed.is_empty() {
+            if pushed.is_empty() || self.compiled_again >= AGAIN_MAX {
                 continue;
             }
             // The tables were noted when it was compiled without the conditions.
             let mark = self.mark();
-            self.pushing += 1;
+            self.compiled_again += 1;
             let compiled = self.compile_again(&again, pushed.into());
-            self.pushing -= 1;
             self.back_to(mark);
             if let (Some(leaf), computing) = (from.leaves.get_mut(at), compiled?) {
                 leaf.input = Leaf::of_derived(computing).input;

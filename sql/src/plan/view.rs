@@ -19,6 +19,7 @@ use crate::{
     parse::{self, Parsed},
 };
 use cohort_engine::types::{View, ViewAlgorithm};
+use rustc_hash::FxHashSet;
 use sqlparser::ast;
 use std::{rc::Rc, sync::Arc};
 
@@ -186,8 +187,9 @@ impl Planner<'_> {
             warnings: Vec::new(),
             parameters: 0,
             merging: self.merging,
+            stays: FxHashSet::default(),
             merged: self.merged,
-            pushing: self.pushing,
+            compiled_again: self.compiled_again,
             lifted: false,
             taken: Vec::new(),
             common: Vec::new(),
@@ -222,8 +224,9 @@ impl Planner<'_> {
             warnings: _,
             parameters: _,
             merging: _,
+            stays: _,
             merged: _,
-            pushing: _,
+            compiled_again,
             lifted: _,
             exists_at: _,
             taken: _,
@@ -236,6 +239,7 @@ impl Planner<'_> {
         self.views = views;
         self.within_views = within_views;
         self.sizes = sizes;
+        self.compiled_again = compiled_again;
         self.weighed = weighed;
         self.virtual_tables = virtual_tables;
         self.stack = stack;
