@@ -166,8 +166,10 @@ impl Coordinator {
 async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: Call) -> Called {
     let clock = &coordinator.env;
     let span = coordinator.begin_span(&global, &mut call);
-    let (started, begun) = (coordinator.now(), clock.monotonic_nanos());
-    let reply = match coordinator.caller.call(&global, &call).await {
+    let now = || (coordinator.now(), clock.monotonic_nanos());
+    let (mut started, mut begun) = now();
+    let begin = || (started, begun) = now();
+    let reply = match coordinator.caller.call(&global, &call, begin).await {
         Reply::Error(why) => Reply::Error(shortened(&why)),
         Reply::Unsent => return (Reply::Unsent, None),
         reply => reply,
