@@ -7,7 +7,7 @@ use super::{
     extras,
     lease::Leases,
     model::{CopyOnWrite, Global, Micros, Reply, Status, Timing},
-    store::Operated,
+    store::{Operated, is_outage},
 };
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
@@ -21,6 +21,9 @@ impl Outside for Coordinator {
     type Error = SqlError;
     type Record = Operated;
 
+    fn refusal(error: &SqlError) -> Option<String> {
+        (!is_outage(error)).then(|| format!("the store refuses it: {}", shortened(&error.message)))
+    }
     fn leases(&self) -> &Leases {
         &self.leases
     }

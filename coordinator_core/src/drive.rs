@@ -222,7 +222,32 @@ impl<'a, O: Outside> Task<'a, O> {
         let done = self.run_with(&mut calls, signal).await;
         // If the tables failed, some may be under way: whoever is next must not call beside them.
         while calls.next(REPLIES_MAX).await.is_some() {}
-        done
+        match done {
+            Err(error) => self.refused(error).await,
+            done => done,
+        }
+    }
+
+    /// What the tables refuse, they refuse again: the calls that brought it are as good as failed.
+    async fn refused(&mut self, error: O::Error) -> Result<bool, O::Error> {
+        let Some(why) = O::refusal(&error) else {
+            return Err(error);
+        };
+        let known = std::mem::replace(&mut self.transaction, self.saved.clone());
+        let alerts = self
+            .transaction
+            .refused(&known, &why, self.outside.moment());
+        self.attempts.clear();
+        // If they take nothing at all, it is as it was.
+        let Ok(saved) = self.save(By::Leaver).await else {
+            return Err(error);
+        };
+        for alert in alerts {
+            if let Action::Alert(whose, why) = alert {
+                self.outside.alert(&self.transaction, whose, why);
+            }
+        }
+        Ok(saved == Saved::Yes)
     }
 
     async fn run_with(&mut self, calls: &mut Calls<'a>, signal: &Signal) -> Result<bool, O::Error> {
