@@ -259,3 +259,29 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Option<Connection>
     };
     Some(TokioIo::new(stream))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{
+        AddressFamily, SocketType, bind, connect, socket, sockopt::set_socket_recv_buffer_size,
+    };
+
+    #[tokio::test]
+    async fn little_waits_in_the_system_for_a_client_that_does_not_read() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let port = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        bind(&port, &any).expect("a port");
+        let listener = listen(port.into()).expect("a listener");
+        let client = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        set_socket_recv_buffer_size(&client, 4_096).expect("a buffer");
+        connect(&client, &listener.local_addr().expect("a port")).expect("connected");
+        let (stream, _) = listener.accept().await.expect("a connection");
+        stream.writable().await.expect("room");
+        let (bytes, mut taken) = (vec![0; 64 << 10], 0);
+        while let Ok(written) = stream.try_write(&bytes) {
+            taken += written;
+        }
+        assert!(taken <= 4 * SEND_BUFFER_BYTES, "{taken} bytes");
+    }
+}
