@@ -437,3 +437,31 @@ impl<'a, O: Outside> Task<'a, O> {
         calls.set.push(join(ready(callee), call));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{FutureExt, future::pending};
+
+    #[test]
+    fn replies_that_are_there_are_taken_together() {
+        let mut calls = Calls::default();
+        let success = || Reply::Success(String::new());
+        for index in 0..REPLIES_MAX + 2 {
+            let reply: BoxFuture<'_, Called> = match index {
+                0 => Box::pin(pending()),
+                _ => Box::pin(ready((success(), None))),
+            };
+            calls.set.push(join(ready(Callee::Branch(index)), reply));
+        }
+        calls.hollow.push(REPLIES_MAX + 2);
+        let mut take = || calls.next(REPLIES_MAX).now_or_never().flatten();
+        let first = take().expect("replies");
+        let hollow = Event::Reply(REPLIES_MAX + 2, success());
+        assert_eq!((first.len(), &first[0].0), (REPLIES_MAX, &hollow));
+        assert_eq!(take().expect("replies").len(), 2);
+        // One has not ended.
+        assert!(take().is_none());
+        assert!(!calls.is_empty());
+    }
+}
