@@ -3,7 +3,8 @@
 //! Who has sent a part of a large body may take long for the rest, so all that has arrived of
 //! large bodies is counted until their requests are answered. A body that is not large is not
 //! counted: whatever others send, it finds room. Answers have a room of their own, and are counted
-//! until their clients have taken them, for which they have their time, too.
+//! until their clients have taken them, for which they have their time, too. Over HTTP/2 a client can
+//! leave many answers where they are: together they are not small.
 
 use super::listen::Visitor;
 use http_body_util::BodyExt;
@@ -57,7 +58,16 @@ impl Drop for Held {
 /// An answer, for as long as there is something left of it.
 struct Answer {
     bytes: Vec<u8>,
-    _held: Arc<Held>,
+    visitor: Arc<Visitor>,
+    /// Unless it is small.
+    _held: Option<Arc<Held>>,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        let bytes = self.bytes.len();
+        self.visitor.untaken.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 impl AsRef<[u8]> for Answer {
@@ -69,27 +79,38 @@ impl AsRef<[u8]> for Answer {
 /// An answer to this client, who is sent away if he does not take it; `None`: there is no room for
 /// it.
 pub(super) fn answer(room: &Room, bytes: Vec<u8>, visitor: &Arc<Visitor>) -> Option<Bytes> {
-    if bytes.len() <= SMALL_BYTES {
-        return Some(bytes.into());
+    let others = visitor.untaken.fetch_add(bytes.len(), Ordering::Relaxed);
+    let is_small = others + bytes.len() <= SMALL_BYTES;
+    let mut answer = Answer {
+        bytes,
+        visitor: Arc::clone(visitor),
+        _held: None,
+    };
+    if !is_small {
+        answer._held = Some(hold(room, answer.bytes.len(), visitor)?);
     }
+    Some(Bytes::from_owner(answer))
+}
+
+/// Takes room for an answer that its client has to take in time; `None`: there is none.
+fn hold(room: &Room, bytes: usize, visitor: &Arc<Visitor>) -> Option<Arc<Held>> {
     let mut held = Held {
         room: room.clone(),
         bytes: 0,
     };
-    if !held.grow(bytes.len()) {
+    if !held.grow(bytes) {
         return None;
     }
     let held = Arc::new(held);
     let (left, visitor) = (Arc::downgrade(&held), Arc::downgrade(visitor));
-    let time = TAKING_TIME + Duration::from_secs((bytes.len() / TAKEN_IN_A_SECOND) as u64);
+    let time = TAKING_TIME + Duration::from_secs((bytes / TAKEN_IN_A_SECOND) as u64);
     tokio::spawn(async move {
         tokio::time::sleep(time).await;
         if let (Some(_), Some(visitor)) = (left.upgrade(), visitor.upgrade()) {
             visitor.send_away();
         }
     });
-    let _held = held;
-    Some(Bytes::from_owner(Answer { bytes, _held }))
+    Some(held)
 }
 
 /// Why there is none.
@@ -194,7 +215,14 @@ mod tests {
         let large = || answer(&room, vec![b'x'; ALL_BYTES_MAX / 2], &visitor);
         let (one, other) = (large().expect("room"), large().expect("room"));
         assert!(answer(&room, vec![b'x'; SMALL_BYTES + 1], &visitor).is_none());
-        assert!(answer(&room, vec![b'x'; SMALL_BYTES], &visitor).is_some());
+        // A client that has taken all it was given always has room for one that is small.
+        let other_visitor = Visitor::new(([127, 0, 0, 1], 1).into(), Instant::now());
+        let other_visitor = Arc::new(other_visitor);
+        let small = || answer(&room, vec![b'x'; SMALL_BYTES], &other_visitor);
+        let untaken = small().expect("room");
+        assert!(small().is_none());
+        drop(untaken);
+        assert!(small().is_some());
         // As long as a part of it waits to be written, all of it is there.
         let part = one.slice(..1);
         drop(one);
@@ -203,5 +231,21 @@ mod tests {
         assert!(large().is_some());
         drop(other);
         assert_eq!(room.0.load(Ordering::Relaxed), 0);
+        assert_eq!(visitor.untaken.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn many_small_answers_to_one_client_are_counted_together() {
+        const SMALL: usize = SMALL_BYTES / 4;
+        let room = Room::default();
+        let visitor = Visitor::new(([127, 0, 0, 1], 1).into(), Instant::now());
+        let visitor = Arc::new(visitor);
+        let all: Vec<_> = (0..10)
+            .map(|_| answer(&room, vec![b'x'; SMALL], &visitor).expect("room"))
+            .collect();
+        assert_eq!(room.0.load(Ordering::Relaxed), 6 * SMALL);
+        drop(all);
+        assert_eq!(room.0.load(Ordering::Relaxed), 0);
+        assert_eq!(visitor.untaken.load(Ordering::Relaxed), 0);
     }
 }

@@ -11,7 +11,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -33,6 +33,10 @@ use tokio_rustls::{
 const CONNECTIONS_MAX: usize = 10_000;
 /// One of so many may belong to a client that has not yet sent a request that is answered.
 const STRANGERS: usize = 4;
+/// What is sent and not taken waits in buffers of the system, which tells of room only after a third
+/// of them has been taken. They grow to megabytes if they may: then a client that reads at a fair
+/// pace would seem to take nothing for as long as that needs; see `patient`.
+const SEND_BUFFER_BYTES: usize = 128 << 10;
 /// Such a client is not sent away before it was here for so long.
 const GRACE: Duration = Duration::from_millis(100);
 /// A client must have agreed on keys within so long.
@@ -84,6 +88,8 @@ pub type Connection = TokioIo<Box<dyn Stream>>;
 pub struct Visitor {
     /// Where it comes from.
     pub address: SocketAddr,
+    /// Of the answers to it so many bytes are not yet taken.
+    pub(super) untaken: AtomicUsize,
     came: Instant,
     is_welcome: AtomicBool,
     /// A request of it is being answered.
@@ -104,6 +110,7 @@ impl Visitor {
     pub(super) fn new(address: SocketAddr, came: Instant) -> Visitor {
         Visitor {
             address,
+            untaken: AtomicUsize::new(0),
             came,
             is_welcome: AtomicBool::new(false),
             is_served: AtomicBool::new(false),
@@ -173,6 +180,8 @@ pub fn connections_max() -> usize {
 
 /// A port that is bound, and was not listened on.
 pub fn listen(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+    // Those that come in inherit it.
+    rustix::net::sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER_BYTES)?;
     rustix::net::listen(&listener, limits::BACKLOG)?;
     listener.set_nonblocking(true)?;
     TcpListener::from_std(listener)
@@ -249,4 +258,30 @@ async fn open(stream: TcpStream, tls: Option<TlsAcceptor>) -> Option<Connection>
         }
     };
     Some(TokioIo::new(stream))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{
+        AddressFamily, SocketType, bind, connect, socket, sockopt::set_socket_recv_buffer_size,
+    };
+
+    #[tokio::test]
+    async fn little_waits_in_the_system_for_a_client_that_does_not_read() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let port = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        bind(&port, &any).expect("a port");
+        let listener = listen(port.into()).expect("a listener");
+        let client = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        set_socket_recv_buffer_size(&client, 4_096).expect("a buffer");
+        connect(&client, &listener.local_addr().expect("a port")).expect("connected");
+        let (stream, _) = listener.accept().await.expect("a connection");
+        stream.writable().await.expect("room");
+        let (bytes, mut taken) = (vec![0; 64 << 10], 0);
+        while let Ok(written) = stream.try_write(&bytes) {
+            taken += written;
+        }
+        assert!(taken <= 4 * SEND_BUFFER_BYTES, "{taken} bytes");
+    }
 }

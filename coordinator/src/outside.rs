@@ -7,7 +7,7 @@ use super::{
     extras,
     lease::Leases,
     model::{CopyOnWrite, Global, Micros, Reply, Status, Timing},
-    store::Operated,
+    store::{Operated, is_outage},
 };
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
@@ -21,6 +21,9 @@ impl Outside for Coordinator {
     type Error = SqlError;
     type Record = Operated;
 
+    fn refusal(error: &SqlError) -> Option<String> {
+        (!is_outage(error)).then(|| format!("the store refuses it: {}", shortened(&error.message)))
+    }
     fn leases(&self) -> &Leases {
         &self.leases
     }
@@ -166,8 +169,10 @@ impl Coordinator {
 async fn make(coordinator: &Coordinator, global: CopyOnWrite<Global>, mut call: Call) -> Called {
     let clock = &coordinator.env;
     let span = coordinator.begin_span(&global, &mut call);
-    let (started, begun) = (coordinator.now(), clock.monotonic_nanos());
-    let reply = match coordinator.caller.call(&global, &call).await {
+    let now = || (coordinator.now(), clock.monotonic_nanos());
+    let (mut started, mut begun) = now();
+    let begin = || (started, begun) = now();
+    let reply = match coordinator.caller.call(&global, &call, begin).await {
         Reply::Error(why) => Reply::Error(shortened(&why)),
         Reply::Unsent => return (Reply::Unsent, None),
         reply => reply,

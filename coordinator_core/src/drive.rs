@@ -24,10 +24,13 @@ use futures_util::{
     future::{BoxFuture, Join, Ready, join, ready},
     stream::{FuturesUnordered, StreamExt},
 };
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 /// A task waits itself for what is due within so long; the ticker for the rest.
 const LINGER: Micros = 2 * SECOND;
+
+/// So many replies that are there are decided upon together at most.
+const REPLIES_MAX: usize = 64;
 
 /// Drives a transaction in a task of its own, if nobody does.
 pub fn take_up<O: Outside>(outside: &Arc<O>, gid: &str) {
@@ -169,20 +172,36 @@ impl Calls<'_> {
     fn is_empty(&self) -> bool {
         self.set.is_empty() && self.hollow.is_empty()
     }
-    /// The next that ends; `None`, if there is none.
-    async fn next(&mut self) -> Option<(Event, Option<Attempt>)> {
-        if let Some(index) = self.hollow.pop() {
-            let reply = Reply::Success(String::new());
-            return Some((Event::Reply(index, reply), None));
-        }
-        let (callee, (reply, attempt)) = self.set.next().await?;
-        let event = match callee {
-            Callee::Branch(index) => Event::Reply(index, reply),
-            Callee::Client => Event::Answer(reply),
-        };
-        Some((event, attempt))
+    /// The next that ends, and so many that have ended as well at most; `None`, if there is none.
+    async fn next(&mut self, most: usize) -> Option<Vec<Ended>> {
+        let hollow = self.hollow.drain(..self.hollow.len().min(most));
+        let success = |index| (Event::Reply(index, Reply::Success(String::new())), None);
+        let mut ended: Vec<Ended> = hollow.map(success).collect();
+        poll_fn(|context| {
+            while ended.len() < most {
+                let Poll::Ready(Some((callee, (reply, attempt)))) =
+                    self.set.poll_next_unpin(context)
+                else {
+                    break;
+                };
+                let event = match callee {
+                    Callee::Branch(index) => Event::Reply(index, reply),
+                    Callee::Client => Event::Answer(reply),
+                };
+                ended.push((event, attempt));
+            }
+            match ended.is_empty() && !self.set.is_empty() {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        })
+        .await;
+        Some(ended).filter(|ended| !ended.is_empty())
     }
 }
+
+/// What a call came to, and its record.
+type Ended = (Event, Option<Attempt>);
 
 /// A transaction and its task.
 struct Task<'a, O: Outside> {
@@ -202,8 +221,33 @@ impl<'a, O: Outside> Task<'a, O> {
         let mut calls = Calls::default();
         let done = self.run_with(&mut calls, signal).await;
         // If the tables failed, some may be under way: whoever is next must not call beside them.
-        while calls.next().await.is_some() {}
-        done
+        while calls.next(REPLIES_MAX).await.is_some() {}
+        match done {
+            Err(error) => self.refused(error).await,
+            done => done,
+        }
+    }
+
+    /// What the tables refuse, they refuse again: the calls that brought it are as good as failed.
+    async fn refused(&mut self, error: O::Error) -> Result<bool, O::Error> {
+        let Some(why) = O::refusal(&error) else {
+            return Err(error);
+        };
+        let known = std::mem::replace(&mut self.transaction, self.saved.clone());
+        let alerts = self
+            .transaction
+            .refused(&known, &why, self.outside.moment());
+        self.attempts.clear();
+        // If they take nothing at all, it is as it was.
+        let Ok(saved) = self.save(By::Leaver).await else {
+            return Err(error);
+        };
+        for alert in alerts {
+            if let Action::Alert(whose, why) = alert {
+                self.outside.alert(&self.transaction, whose, why);
+            }
+        }
+        Ok(saved == Saved::Yes)
     }
 
     async fn run_with(&mut self, calls: &mut Calls<'a>, signal: &Signal) -> Result<bool, O::Error> {
@@ -266,9 +310,12 @@ impl<'a, O: Outside> Task<'a, O> {
             tokio::select! {
                 // In this order, so that what happens follows from what came before.
                 biased;
-                Some((event, attempt)) = calls.next() => {
-                    self.record(&event, attempt);
-                    events.push(event);
+                // There may be thousands: deciding and saving for each would take longer than they do.
+                Some(ended) = calls.next(REPLIES_MAX) => {
+                    for (event, attempt) in ended {
+                        self.record(&event, attempt);
+                        events.push(event);
+                    }
                 }
                 () = self.outside.sleep(pause), if is_timed => {}
                 () = signal.received() => {
@@ -318,8 +365,8 @@ impl<'a, O: Outside> Task<'a, O> {
         events: &mut Vec<Event>,
     ) -> Result<bool, O::Error> {
         let mut replies = Vec::new();
-        while let Some(reply) = calls.next().await {
-            replies.push(reply);
+        while let Some(ended) = calls.next(REPLIES_MAX).await {
+            replies.extend(ended);
         }
         self.me = self.outside.me();
         match self.outside.claim(&self.transaction.global.gid).await? {
@@ -388,5 +435,33 @@ impl<'a, O: Outside> Task<'a, O> {
     fn make(&self, callee: Callee, calls: &mut Calls<'a>) {
         let call = self.outside.call(&self.transaction, callee);
         calls.set.push(join(ready(callee), call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{FutureExt, future::pending};
+
+    #[test]
+    fn replies_that_are_there_are_taken_together() {
+        let mut calls = Calls::default();
+        let success = || Reply::Success(String::new());
+        for index in 0..REPLIES_MAX + 2 {
+            let reply: BoxFuture<'_, Called> = match index {
+                0 => Box::pin(pending()),
+                _ => Box::pin(ready((success(), None))),
+            };
+            calls.set.push(join(ready(Callee::Branch(index)), reply));
+        }
+        calls.hollow.push(REPLIES_MAX + 2);
+        let mut take = || calls.next(REPLIES_MAX).now_or_never().flatten();
+        let first = take().expect("replies");
+        let hollow = Event::Reply(REPLIES_MAX + 2, success());
+        assert_eq!((first.len(), &first[0].0), (REPLIES_MAX, &hollow));
+        assert_eq!(take().expect("replies").len(), 2);
+        // One has not ended.
+        assert!(take().is_none());
+        assert!(!calls.is_empty());
     }
 }

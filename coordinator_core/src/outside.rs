@@ -16,6 +16,11 @@ pub trait Outside: Sized + Send + Sync + 'static {
     /// What is kept of a change by hand.
     type Record: Send;
 
+    /// Why the tables refuse what was to be written, and would refuse it again; `None`: it may be
+    /// written later.
+    fn refusal(_: &Self::Error) -> Option<String> {
+        None
+    }
     /// Who drives what in this process.
     fn leases(&self) -> &Leases;
     /// Now, the rules, and a random number.

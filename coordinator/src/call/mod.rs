@@ -226,8 +226,8 @@ impl Caller {
         self.turns.tidy();
     }
 
-    /// Calls, and says what the answer means.
-    pub async fn call(&self, global: &Global, call: &Call) -> Reply {
+    /// Calls, and says what the answer means. `begin` is called when it begins: it has its turn.
+    pub async fn call(&self, global: &Global, call: &Call, begin: impl FnOnce()) -> Reply {
         if call.url.is_empty() {
             return Reply::Success(String::new());
         }
@@ -239,6 +239,7 @@ impl Caller {
             return Reply::Unsent;
         };
         // Its time begins with its turn.
+        begin();
         // It is large, and stays where it is.
         let exchange = pin!(self.exchange(global, call, target, method));
         match tokio::time::timeout(call.timeout, exchange).await {

@@ -52,7 +52,7 @@ fn call(addresses: &[u8], guard: &str, url: &str, count: usize) -> Vec<Reply> {
         let caller = Caller::with(guard, resolver, tls(None).expect("TLS"));
         let mut replies = Vec::new();
         for _ in 0..count {
-            replies.push(caller.call(&global, &call).await);
+            replies.push(caller.call(&global, &call, || ()).await);
         }
         replies
     })

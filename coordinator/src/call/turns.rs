@@ -130,15 +130,17 @@ impl Turns {
     /// The same for who does not wait.
     pub fn take_now(&self, uri: &Uri) -> Option<Turn> {
         let (host, mut state) = (place(uri), lock(&self.0));
-        let is_free = state.gives(state.taken(&host), 1);
-        is_free.then(|| state.take(&self.0, host, 1))
+        let weight = state.given(state.taken(&host), 1)?;
+        Some(state.take(&self.0, host, weight))
     }
 
     /// A turn, or where it will come.
     fn ask(&self, uri: &Uri, bytes: usize) -> Result<Turn, oneshot::Receiver<Turn>> {
         let (host, mut state) = (place(uri), lock(&self.0));
         let weight = state.weight(bytes);
-        if !state.is_waited_for(&host) && state.gives(state.taken(&host), weight) {
+        if !state.is_waited_for(&host)
+            && let Some(weight) = state.given(state.taken(&host), weight)
+        {
             return Ok(state.take(&self.0, host, weight));
         }
         let (turn, waiting) = oneshot::channel();
@@ -190,13 +192,19 @@ impl State {
         false
     }
 
-    /// Whether a host that has so many turns gets so many more: as long as it has less than 4/9 of
-    /// the square of what is free, each of them as a part of all. One host gets a quarter by that;
-    /// many that take all they get leave one of `1 + 4/9 * many`, for as long as that is enough for
-    /// one turn each.
-    fn gives(&self, taken: usize, weight: usize) -> bool {
-        let last = taken + weight - 1;
-        weight <= self.free && 9 * last * self.total < 4 * self.free * self.free
+    /// What a call of so many turns counts for, if it is made now: its host has so many. A host gets
+    /// more as long as it has less than 4/9 of the square of what is free, each of them as a part of
+    /// all. One host gets a quarter by that; many that take all they get leave one of
+    /// `1 + 4/9 * many`, for as long as that is enough for one turn each.
+    ///
+    /// When little is free, the first call of a host counts for no more than the host gets: what is
+    /// needed besides may never be free, and all other calls of that host wait behind this one.
+    fn given(&self, taken: usize, weight: usize) -> Option<usize> {
+        let most = (4 * self.free * self.free).div_ceil(9 * self.total);
+        if taken + weight <= most {
+            return Some(weight);
+        }
+        (taken == 0 && most > 0).then_some(most)
     }
 
     fn take(&mut self, turns: &Arc<Mutex<State>>, host: Arc<str>, weight: usize) -> Turn {
@@ -226,10 +234,13 @@ impl State {
             let first = self.hosts.iter().filter_map(|(name, host)| {
                 let one = host.waiting.front()?;
                 // Who has given up is taken out, whatever is free.
-                let is_next = one.turn.is_closed() || self.gives(host.taken, one.weight);
-                is_next.then_some((host.taken, one.number, name))
+                let weight = match one.turn.is_closed() {
+                    true => 0,
+                    false => self.given(host.taken, one.weight)?,
+                };
+                Some((host.taken, one.number, name, weight))
             });
-            let Some((_, _, name)) = first.min() else {
+            let Some((_, _, name, weight)) = first.min() else {
                 return;
             };
             let name = Arc::clone(name);
@@ -238,7 +249,7 @@ impl State {
                 return;
             };
             self.waiting -= 1;
-            let turn = self.take(turns, Arc::clone(&name), one.weight.min(self.free));
+            let turn = self.take(turns, Arc::clone(&name), weight);
             if let Err(mut unwanted) = one.turn.send(turn) {
                 self.give_back(&name, std::mem::take(&mut unwanted.weight));
             }
@@ -314,6 +325,34 @@ mod tests {
         let small = turns.ask(&b, BYTES_OF_TURN).ok().expect("a turn");
         assert_eq!(lock(&turns.0).free, 47);
         drop((large, small));
+    }
+
+    #[test]
+    fn a_hosts_first_call_is_made_however_large_it_is() {
+        let turns = Turns::new(1_024);
+        let taken: Vec<_> = (0..16)
+            .flat_map(|host| all(&turns, &format!("http://h{host}/")))
+            .collect();
+        let good = uri("http://good/");
+        let free = lock(&turns.0).free;
+        let heavy = turns.ask(&good, 64 << 20).ok().expect("a turn");
+        let left = lock(&turns.0).free;
+        assert!(left < free && left > 0, "{left} of {free}");
+        // Others of this host come when it is done, in their order.
+        let mut light = turns.ask(&good, 0).err().expect("no turn");
+        let mut second = turns.ask(&good, 64 << 20).err().expect("no turn");
+        assert!(turns.take_now(&uri("http://other/")).is_some());
+        drop(heavy);
+        assert!(second.try_recv().is_err());
+        drop(light.try_recv().expect("a turn"));
+        assert!(second.try_recv().is_ok());
+        drop(taken);
+        turns.tidy();
+        let state = lock(&turns.0);
+        assert_eq!(
+            (state.free, state.waiting, state.hosts.len()),
+            (1_024, 0, 0)
+        );
     }
 
     #[test]

@@ -44,6 +44,7 @@ impl Embedded {
             session,
             statements: FxHashMap::default(),
         };
+        embedded.text(schema::STRICT)?;
         schema::enter(schema::OWN, |sql| embedded.text(sql))?;
         Ok(embedded)
     }

@@ -63,8 +63,8 @@ pub(super) fn register(
     id: u64,
     name: &str,
 ) -> Result<(), SqlError> {
-    const INSERT: &str = "INSERT IGNORE INTO coordinators (id, beat, is_dead, name, started, seen) \
-         VALUES (?, 0, 0, ?, NOW(6), NOW(6))";
+    const INSERT: &str = "INSERT INTO coordinators (id, beat, is_dead, name, started, seen) \
+         VALUES (?, 0, 0, ?, NOW(6), NOW(6)) ON DUPLICATE KEY UPDATE name = name";
     connection.run(INSERT, &[Value::UInt(id), text(name)])?;
     Ok(())
 }

@@ -46,10 +46,10 @@ const INQUIRIES: usize = 5;
 /// What a session is told first. A node of Galera lets a transaction begin, and reads outside of
 /// one run, when it has applied what others committed before; other servers do not know the
 /// variable.
-const GREETINGS: [&str; 4] = [
+const GREETINGS: [&str; 5] = [
     "SET NAMES utf8mb4",
-    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', \
-     autocommit = 1, innodb_lock_wait_timeout = 3",
+    schema::STRICT,
+    "SET SESSION time_zone = '+00:00', autocommit = 1, innodb_lock_wait_timeout = 3",
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION wsrep_sync_wait = 1",
 ];

@@ -148,25 +148,25 @@ pub(crate) fn insert(
     }
     if !global.is_planned() {
         let branches = (0..).zip(&transaction.branches);
-        insert_branches(
-            connection,
-            ("INSERT INTO", global.created),
-            &global.gid,
-            branches,
-        )?;
+        insert_branches(connection, (NEW, global.created), &global.gid, branches)?;
     }
     insert_notes(connection, &global.gid, &transaction.notes)?;
     Ok(true)
 }
 
+/// Ends of statements that insert rows: one that is there already is an error, or stays as it is.
+/// INSERT IGNORE would hide other errors, too.
+const NEW: &str = "";
+const UNLESS_THERE: &str = " ON DUPLICATE KEY UPDATE gid = gid";
+
 /// Adds branches at these positions.
 fn insert_branches<'a>(
     connection: &mut dyn Connection,
-    (verb, now): (&str, Micros),
+    (end, now): (&str, Micros),
     gid: &str,
     branches: impl Iterator<Item = (u64, &'a CopyOnWrite<Branch>)>,
 ) -> Result<(), SqlError> {
-    const INTO: &str = " branches (gid, position, branch_id, op, url, body, \
+    const INSERT: &str = "INSERT INTO branches (gid, position, branch_id, op, url, body, \
          status, attempts, errors, last_error, not_before_us, interval_us, answer, create_time, \
          update_time, end_time, called_time, duration_us, failing_time) VALUES ";
     const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -194,7 +194,7 @@ fn insert_branches<'a>(
             moment_or_null(branch.failing_since),
         ]
     });
-    insert_rows(connection, &format!("{verb}{INTO}"), ROW, rows)
+    insert_rows(connection, (INSERT, ROW, end), rows)
 }
 
 /// `called_time` and `duration_us` of a branch.
@@ -207,8 +207,7 @@ fn only_call(branch: &Branch) -> [Value; 2] {
 /// Inserts rows, several with each statement.
 fn insert_rows<const N: usize>(
     connection: &mut dyn Connection,
-    insert: &str,
-    row: &str,
+    (insert, row, end): (&str, &str, &str),
     mut rows: impl Iterator<Item = [Value; N]>,
 ) -> Result<(), SqlError> {
     /// So there are that many statements to prepare at most.
@@ -219,7 +218,7 @@ fn insert_rows<const N: usize>(
             return Ok(());
         }
         let rows = vec![row; values.len() / N].join(", ");
-        connection.run(&format!("{insert}{rows}"), &values)?;
+        connection.run(&format!("{insert}{rows}{end}"), &values)?;
     }
 }
 
@@ -246,8 +245,8 @@ pub(crate) fn save(
          last_error = ?, not_before_us = ?, interval_us = ?, answer = ?, update_time = ?, \
          end_time = ?, called_time = ?, duration_us = ?, failing_time = ? \
          WHERE gid = ? AND branch_id = ? AND op = ? AND attempts = ?";
-    // Ignored is what a clock that was set back makes look like a call already recorded.
-    const ATTEMPT: &str = "INSERT IGNORE INTO attempts (gid, started, branch_id, op, \
+    // A clock that was set back may make one look like a call already recorded.
+    const ATTEMPT: &str = "INSERT INTO attempts (gid, started, branch_id, op, \
          duration_us, result, error) VALUES ";
     let global = &transaction.global;
     if !save_global(connection, by, before, transaction, now)? {
@@ -268,7 +267,7 @@ pub(crate) fn save(
     let known = known.map(|(position, (_, then))| (position, then));
     insert_branches(
         connection,
-        ("INSERT IGNORE INTO", now),
+        (UNLESS_THERE, now),
         &global.gid,
         fresh.chain(known),
     )?;
@@ -305,7 +304,8 @@ pub(crate) fn save(
             text(&attempt.error),
         ]
     });
-    insert_rows(connection, ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", rows)?;
+    let attempt = (ATTEMPT, "(?, ?, ?, ?, ?, ?, ?)", UNLESS_THERE);
+    insert_rows(connection, attempt, rows)?;
     insert_notes(connection, &global.gid, &transaction.notes)?;
     if webhooks::is_end(before.global.status, transaction) {
         webhooks::insert(connection, global, now)?;
@@ -333,7 +333,7 @@ pub(super) fn insert_notes(
             text(&reason),
         ]
     });
-    insert_rows(connection, NOTE, "(?, ?, ?, ?, ?, ?)", rows)
+    insert_rows(connection, (NOTE, "(?, ?, ?, ?, ?, ?)", NEW), rows)
 }
 
 /// Writes a transaction without its branches, unless somebody was faster. One that has ended has
@@ -566,12 +566,7 @@ pub(crate) fn register(
         }
     };
     // So few that one statement inserts them.
-    let inserted = insert_branches(
-        connection,
-        ("INSERT INTO", now),
-        gid,
-        (first..).zip(branches),
-    );
+    let inserted = insert_branches(connection, (NEW, now), gid, (first..).zip(branches));
     if !is_new(inserted)? {
         return Ok(Registered::Duplicate);
     }
@@ -681,6 +676,42 @@ mod tests {
         assert_eq!(saved.expect("saved"), Saved::Yes);
         let read = load(&mut connection, "g").expect("read").expect("a saga");
         assert_eq!(read.branches, third.branches);
+    }
+
+    #[test]
+    fn long_answers_are_read_back_whole() {
+        let mut connection = schema::tests::connection();
+        schema::create(&mut connection, false).expect("tables");
+        let new = saga();
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let mut keep = |from: &Transaction, to: &Transaction| {
+            let saved = save(&mut connection, By::Driver, from, to, &[], SECOND);
+            assert_eq!(saved.expect("saved"), Saved::Yes);
+            let read = load(&mut connection, "g").expect("read").expect("a saga");
+            assert_eq!(read.branches, to.branches);
+        };
+        // The first makes its row, the other changes one.
+        let mut first = new.clone();
+        succeed(&mut first.branches[1]);
+        first.branches[1].answer = "a".repeat(70_000);
+        first.branches[3].attempts = 1;
+        keep(&new, &first);
+        let mut second = first.clone();
+        second.branches[3].answer = "b".repeat(4 << 20);
+        keep(&first, &second);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error_whatever_the_servers_mode_is() {
+        let mut connection = schema::tests::lenient_connection();
+        schema::create(&mut connection, false).expect("tables");
+        let new = saga();
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let mut failing = new.clone();
+        failing.branches[1].attempts = 1;
+        failing.branches[1].last_error = "e".repeat(70_000);
+        let saved = save(&mut connection, By::Driver, &new, &failing, &[], SECOND);
+        assert_eq!(saved.expect_err("too long").code, 1406);
     }
 
     /// However often somebody asks, a branch is called no sooner than a pause after its last call.

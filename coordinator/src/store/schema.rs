@@ -52,7 +52,7 @@ const TABLES: [&str; 7] = [
         last_error TEXT NOT NULL,
         not_before_us BIGINT UNSIGNED NOT NULL,
         interval_us BIGINT UNSIGNED NOT NULL,
-        answer TEXT NOT NULL,
+        answer LONGTEXT NOT NULL,
         create_time DATETIME(6) NOT NULL,
         update_time DATETIME(6) NOT NULL,
         end_time DATETIME(6) NULL,
@@ -140,6 +140,10 @@ const SHARED: [&str; 2] = [
 
 /// The schema of this server's own tables.
 pub(super) const OWN: &str = "cohort";
+/// What its sessions are told first, whatever holds for those of others: what does not fit into a
+/// column is an error, and is not cut.
+pub(super) const STRICT: &str =
+    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'";
 /// MySQL's numbers of errors: there is no such database, no such column; there is one already.
 const NO_DATABASE: u16 = 1049;
 const NO_COLUMN: u16 = 1054;
@@ -176,7 +180,20 @@ pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result
     for (table, column) in ADDED {
         add(connection, table, column)?;
     }
+    widen(connection)?;
     make_exact(connection, &exact)
+}
+
+/// The answers of a saga's steps were kept in a TEXT, which has no more than 65,535 bytes.
+fn widen(connection: &mut dyn Connection) -> Result<(), SqlError> {
+    const NARROW: &str = "SELECT column_name FROM information_schema.columns \
+         WHERE table_schema = DATABASE() AND table_name = 'branches' \
+         AND column_name = 'answer' AND data_type = 'text'";
+    const WIDEN: &str = "ALTER TABLE branches MODIFY COLUMN answer LONGTEXT NOT NULL";
+    if connection.run(NARROW, &[])?.rows.is_empty() {
+        return Ok(());
+    }
+    connection.run(WIDEN, &[]).map(drop)
 }
 
 /// The character set of names. A collation that pads would take "a " for "a"; which one does not
@@ -265,13 +282,48 @@ pub(super) mod tests {
     use std::{path::Path, sync::Arc};
 
     pub fn connection() -> Embedded {
+        connection_to(&instance())
+    }
+
+    /// To a server whose sessions cut what is too long, unless they say otherwise.
+    pub fn lenient_connection() -> Embedded {
+        let instance = instance();
+        let mut other = connection_to(&instance);
+        other.run("SET GLOBAL sql_mode = ''", &[]).unwrap();
+        connection_to(&instance)
+    }
+
+    fn connection_to(instance: &Arc<Instance>) -> Embedded {
+        Embedded::new(instance, 1).unwrap()
+    }
+
+    fn instance() -> Arc<Instance> {
         let env = Disk::new(1).env();
         let options = EngineOptions {
             log_preallocate_bytes: 32 << 10,
             ..EngineOptions::default()
         };
         let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| {}).unwrap();
-        Embedded::new(&Instance::new(Arc::new(engine)), 1).unwrap()
+        Instance::new(Arc::new(engine))
+    }
+
+    #[test]
+    fn answers_in_tables_of_older_versions_have_room_then() {
+        let mut connection = connection();
+        create(&mut connection, false).unwrap();
+        let narrow = "ALTER TABLE branches MODIFY COLUMN answer TEXT NOT NULL";
+        connection.run(narrow, &[]).unwrap();
+        let kind = "SELECT data_type FROM information_schema.columns \
+             WHERE table_schema = DATABASE() AND table_name = 'branches' AND column_name = 'answer'";
+        let kind = |connection: &mut Embedded| {
+            let rows = connection.run(kind, &[]).unwrap().rows;
+            Row(rows.into_iter().next().unwrap().into_iter()).text()
+        };
+        assert_eq!(kind(&mut connection), "text");
+        for _ in 0..2 {
+            create(&mut connection, false).unwrap();
+            assert_eq!(kind(&mut connection), "longtext");
+        }
     }
 
     #[test]

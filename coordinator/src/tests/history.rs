@@ -3,14 +3,14 @@
 use super::{
     Machine, Server, options,
     participant::{Answer, exchange, serve},
-    xa::sql,
+    xa::{sql, sql_within},
 };
 use cohort_engine::{env::fake::Disk, types::Value};
 use serde_json::{Value as Json, json};
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -82,6 +82,48 @@ fn a_dead_letter_waits_for_an_operator_across_restarts() {
     assert_eq!(operation["operator"], "ann");
     assert_eq!(operation["reason"], "mended");
     assert_eq!(operation["operation"], "retry");
+}
+
+#[test]
+fn what_the_store_refuses_is_a_dead_letter_in_time() {
+    const ALTER: &str = "ALTER TABLE cohort.branches MODIFY COLUMN answer";
+    let calls = Arc::new(AtomicUsize::new(0));
+    let called = Arc::clone(&calls);
+    let port = serve(move |visit| {
+        called.fetch_add(1, Ordering::Relaxed);
+        match visit.of("op") {
+            "action" => Answer::Status(200, "a".repeat(70_000)),
+            _ => Answer::ok(),
+        }
+    });
+    let mut options = options();
+    options.rules.dead_letter_after = 3;
+    let server = Server::start(&Machine::new(Disk::new(1)), options).expect("a server");
+    sql_within(&server.instance, &[&format!("{ALTER} TEXT NOT NULL")]).expect("altered");
+    let url = format!("http://127.0.0.1:{port}/x");
+    let request = json!({ "gid": "g", "trans_type": "saga", "pass_results": true,
+        "steps": [{ "action": url, "compensate": url }] });
+    assert_eq!(server.post("submit", &request).0, 200);
+    let listed = || by_hand(&server, "list", &json!({ "dead": true }));
+    wait_until("no dead letter", || {
+        listed()["transactions"]
+            .as_array()
+            .is_some_and(|l| l.len() == 1)
+    });
+    assert_eq!(calls.load(Ordering::Relaxed), 3);
+    let error = "SELECT last_error FROM cohort.branches WHERE gid = 'g' AND errors = 3";
+    let error = sql(&server.instance, &[error]).expect("a row");
+    let Some(Value::Bytes(error)) = error else {
+        panic!("{error:?}");
+    };
+    let error = String::from_utf8(error).expect("text");
+    assert!(error.starts_with("the store refuses it: "), "{error}");
+    // With room for it, it succeeds.
+    sql_within(&server.instance, &[&format!("{ALTER} LONGTEXT NOT NULL")]).expect("altered");
+    let order = json!({ "gid": "g", "operator": "ann", "reason": "mended" });
+    by_hand(&server, "retry", &order);
+    server.wait_for("g", &["succeed"]);
+    assert_eq!(calls.load(Ordering::Relaxed), 4);
 }
 
 #[test]

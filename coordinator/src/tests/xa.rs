@@ -24,12 +24,32 @@ impl Output for Last {
 
 /// Runs statements in a session of their own.
 pub fn sql(instance: &Arc<Instance>, statements: &[&str]) -> Result<Option<Value>, SqlError> {
+    run(instance, false, statements)
+}
+
+/// The same in one that may change the coordinator's tables.
+pub fn sql_within(
+    instance: &Arc<Instance>,
+    statements: &[&str],
+) -> Result<Option<Value>, SqlError> {
+    run(instance, true, statements)
+}
+
+fn run(
+    instance: &Arc<Instance>,
+    is_internal: bool,
+    statements: &[&str],
+) -> Result<Option<Value>, SqlError> {
     let who = Identity {
         user: "root".into(),
         host: "localhost".into(),
         account: Some(("root".into(), "localhost".into())),
     };
-    let mut session = Session::new(Arc::clone(instance), 7, who, Arc::new(Unattended), false);
+    let waiting = Arc::new(Unattended);
+    let mut session = Session::new(Arc::clone(instance), 7, who, waiting, is_internal);
+    if is_internal {
+        session.set_internal();
+    }
     let mut last = Last::default();
     for statement in statements {
         session.query(statement.as_bytes(), false, &mut last)?;

@@ -433,6 +433,30 @@ impl Transaction {
         vec![Action::Save]
     }
 
+    /// Takes in that the tables refuse what has become of it, which was `known`: what it learned by
+    /// calls is lost, and each of these has come to nothing. Says whom to tell.
+    pub fn refused(&mut self, known: &Transaction, why: &str, moment: Moment) -> Vec<Action> {
+        let pairs = self.branches.iter().zip(&known.branches).enumerate();
+        let called = pairs.filter(|(_, (then, now))| now.attempts > then.attempts);
+        let called: Vec<usize> = called.map(|(place, _)| place).collect();
+        let error = || Reply::Error(why.to_owned());
+        let mut actions = Vec::new();
+        for &place in &called {
+            actions.extend(self.reply(place, error(), moment));
+        }
+        if called.is_empty() {
+            // It was the client's answer, or a change of its own: it waits as a whole.
+            actions.extend(self.answer(error(), moment));
+        } else {
+            // Other branches need not wait.
+            self.global.next_run = moment.now;
+        }
+        if self.global.dead_since.is_some() {
+            self.global.next_run = Micros::MAX;
+        }
+        actions
+    }
+
     /// Takes the client's answer in, and says whom to tell.
     fn answer(&mut self, answer: Reply, moment: Moment) -> Option<Action> {
         self.asking = false;

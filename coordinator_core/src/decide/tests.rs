@@ -302,6 +302,37 @@ fn what_comes_before_a_step_is_taken_once_however_often_it_is_named() {
 
 /// Later calls are sent all of it.
 #[test]
+fn what_the_tables_refuse_counts_as_a_call_that_came_to_nothing() {
+    let moment = |seconds| Moment {
+        now: START + seconds * SECOND,
+        random: 0,
+        rules: Rules {
+            dead_letter_after: 2,
+            ..Rules::default()
+        },
+    };
+    let mut saved = begin(r#"saga 2 submitted {"pass_results":true}"#);
+    let mut now = 0;
+    for errors in 1..=2 {
+        let mut known = saved.clone();
+        known.decide([Event::Look], moment(now));
+        let long = Event::Reply(1, Reply::Success("long".into()));
+        known.decide([long], moment(now));
+        let told = saved.refused(&known, "too long", moment(now));
+        let branch = &saved.branches[1];
+        assert_eq!(branch.status, BranchStatus::Prepared);
+        assert_eq!((branch.attempts, branch.errors), (errors, errors));
+        assert_eq!(branch.last_error, "too long");
+        let is_last = errors == 2;
+        assert_eq!(saved.global.dead_since.is_some(), is_last);
+        let alert = Action::Alert(Some(1), "too long".into());
+        assert_eq!(told.contains(&alert), is_last);
+        assert!(branch.not_before > moment(now).now);
+        now += 600;
+    }
+}
+
+#[test]
 fn answers_that_are_passed_on_have_a_limit() {
     let moment = Moment {
         now: START,

@@ -3,7 +3,7 @@
 use super::{
     plan::{Do, GID, Plan},
     process::Process,
-    world::{Outage, Use, Used, Who},
+    world::{Unused, Use, Used, Who},
 };
 use cohort_coordinator_core::{
     Outside,
@@ -84,7 +84,7 @@ async fn ask(process: &Arc<Process>, plan: &Plan, what: Do) -> Answer {
     answer(told)
 }
 
-fn answer(told: Result<Told, Refused<Outage>>) -> Answer {
+fn answer(told: Result<Told, Refused<Unused>>) -> Answer {
     match told {
         Ok(Told::Accepted) => Answer::Accepted,
         Ok(Told::Done(_)) => Answer::Done,
@@ -104,7 +104,7 @@ async fn prepare(process: &Arc<Process>, plan: &Plan) -> Answer {
             Ok(Some(known)) if known.global.status == Status::Prepared => Answer::Accepted,
             _ => Answer::Failure,
         },
-        Err(Outage) => Answer::Nothing,
+        Err(_) => Answer::Nothing,
     }
 }
 

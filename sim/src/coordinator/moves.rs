@@ -3,7 +3,7 @@
 use super::{
     plan::GID,
     run::{Run, is_due},
-    world::{Asked, Machine, Who, World},
+    world::{Asked, Machine, Use, Who, World},
 };
 use cohort_coordinator_core::model::Pattern;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub enum Move {
     ApplyUnheard(usize),
     /// They cannot be used.
     Refuse(usize),
+    /// They do not take what is to be saved.
+    Reject(usize),
     /// A service takes a call.
     Take(usize, Taken),
     /// One that its caller has given up arrives.
@@ -85,6 +87,7 @@ impl Move {
             Move::Apply(_) => ("tables used", 60),
             Move::ApplyUnheard(_) => ("tables used, answer lost", 1),
             Move::Refuse(_) => ("tables out of reach", 1),
+            Move::Reject(_) => ("saves refused", 1),
             Move::Take(_, Taken::Success) => ("calls that succeed", 30),
             Move::Take(_, Taken::Failure) => ("calls that fail for good", 5),
             Move::Take(_, Taken::Ongoing) => ("calls that are ongoing", 3),
@@ -153,6 +156,9 @@ impl Run<'_> {
             if asked.what.is_read() || !waits {
                 moves.push(Move::Apply(place));
                 faults.push(Move::Refuse(place));
+                if matches!(asked.what, Use::Save(..)) {
+                    faults.push(Move::Reject(place));
+                }
                 if world.is_shared() && !asked.what.is_read() {
                     faults.push(Move::ApplyUnheard(place));
                 }

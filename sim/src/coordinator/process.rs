@@ -1,6 +1,6 @@
 //! A coordinator's process: the core of the real one, with the model's world outside.
 
-use super::world::{Asked, Call, Outage, Slot, Timer, Use, Used, Who, World};
+use super::world::{Asked, Call, Slot, Timer, Unused, Use, Used, Who, World};
 use cohort_coordinator_core::{
     Outside,
     decide::{Moment, Transaction},
@@ -113,7 +113,7 @@ impl Process {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Uses the tables, when its turn comes.
-    pub async fn use_tables(&self, what: Use) -> Result<Used, Outage> {
+    pub async fn use_tables(&self, what: Use) -> Result<Used, Unused> {
         let slot = Slot::new();
         {
             let mut world = self.world();
@@ -157,9 +157,12 @@ fn impossible() -> ! {
 }
 
 impl Outside for Process {
-    type Error = Outage;
+    type Error = Unused;
     type Record = ();
 
+    fn refusal(error: &Unused) -> Option<String> {
+        error.is_refused.then(|| "refused".to_owned())
+    }
     fn leases(&self) -> &Leases {
         &self.leases
     }
@@ -196,19 +199,19 @@ impl Outside for Process {
         wait(&slot).await;
     }
 
-    async fn load(&self, gid: &str) -> Result<Option<Transaction>, Outage> {
+    async fn load(&self, gid: &str) -> Result<Option<Transaction>, Unused> {
         match self.use_tables(Use::Load(gid.to_owned())).await? {
             Used::Loaded(found) => Ok(found),
             _ => impossible(),
         }
     }
-    async fn insert(&self, transaction: Transaction, is_driven: bool) -> Result<bool, Outage> {
+    async fn insert(&self, transaction: Transaction, is_driven: bool) -> Result<bool, Unused> {
         match self.use_tables(Use::Insert(transaction, is_driven)).await? {
             Used::Inserted(is_new) => Ok(is_new),
             _ => impossible(),
         }
     }
-    async fn claim(&self, gid: &str) -> Result<Claimed, Outage> {
+    async fn claim(&self, gid: &str) -> Result<Claimed, Unused> {
         let what = match self.is_shared() {
             true => Use::Claim(gid.to_owned()),
             false => Use::Load(gid.to_owned()),
@@ -226,14 +229,14 @@ impl Outside for Process {
         before: Transaction,
         transaction: Transaction,
         _: Vec<Attempt>,
-    ) -> Result<Saved, Outage> {
+    ) -> Result<Saved, Unused> {
         let what = Use::Save(by, Box::new(before), Box::new(transaction));
         match self.use_tables(what).await? {
             Used::Saved(saved) => Ok(saved),
             _ => impossible(),
         }
     }
-    async fn hasten(&self, gid: &str, pause: Micros) -> Result<(), Outage> {
+    async fn hasten(&self, gid: &str, pause: Micros) -> Result<(), Unused> {
         let what = Use::Hasten(gid.to_owned(), pause);
         self.use_tables(what).await.map(drop)
     }
@@ -242,20 +245,20 @@ impl Outside for Process {
         before: Transaction,
         after: Transaction,
         (): (),
-    ) -> Result<Saved, Outage> {
+    ) -> Result<Saved, Unused> {
         let what = Use::Operate(Box::new(before), Box::new(after));
         match self.use_tables(what).await? {
             Used::Saved(saved) => Ok(saved),
             _ => impossible(),
         }
     }
-    async fn pause(&self, gid: &str, since: Micros, (): ()) -> Result<Saved, Outage> {
+    async fn pause(&self, gid: &str, since: Micros, (): ()) -> Result<Saved, Unused> {
         match self.use_tables(Use::Pause(gid.to_owned(), since)).await? {
             Used::Saved(saved) => Ok(saved),
             _ => impossible(),
         }
     }
-    async fn tell(&self, owner: u64, news: News) -> Result<(), Outage> {
+    async fn tell(&self, owner: u64, news: News) -> Result<(), Unused> {
         self.use_tables(Use::Tell(owner, news)).await.map(drop)
     }
 
@@ -293,5 +296,5 @@ impl Outside for Process {
     }
     fn alert(&self, _: &Transaction, _: Option<usize>, _: String) {}
     fn ended(&self, _: &Global) {}
-    fn not_driven(&self, _: &str, _: Outage) {}
+    fn not_driven(&self, _: &str, _: Unused) {}
 }

@@ -8,7 +8,7 @@ use super::{
     plan::{Do, GID, Plan, START},
     process::Running,
     services::Services,
-    world::{Machine, Outage, Who, World},
+    world::{Machine, OUTAGE, Unused, Who, World},
 };
 use crate::figures::Figures;
 use cohort_coordinator_core::{
@@ -280,10 +280,11 @@ impl<'a> Run<'a> {
                 self.fault(chosen);
                 self.apply(place, false);
             }
-            Move::Refuse(place) => {
+            Move::Refuse(place) | Move::Reject(place) => {
                 self.fault(chosen);
                 let asked = self.world().asked.remove(place);
-                asked.slot.fill(Err(Outage));
+                let is_refused = matches!(chosen, Move::Reject(_));
+                asked.slot.fill(Err(Unused { is_refused }));
             }
             Move::Take(_, Taken::Success) | Move::Arrive(_) => self.take(chosen),
             Move::Take(..) => {
@@ -352,7 +353,7 @@ impl<'a> Run<'a> {
             format!("{} {name}: {}", asked.who.index, world.tables.shown(GID))
         });
         drop(world);
-        asked.slot.fill(if is_heard { used } else { Err(Outage) });
+        asked.slot.fill(if is_heard { used } else { Err(OUTAGE) });
     }
 
     fn take(&mut self, chosen: Move) {
@@ -408,7 +409,9 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let (due, now) = (found.global.next_run, world.now);
-        if due <= now || world.behind > 0 {
+        // A refused save that is no call's makes it wait as a whole.
+        let is_refused = found.global.failing_since.is_some();
+        if due <= now || world.behind > 0 || is_refused {
             return Ok(());
         }
         let moment = Moment {

@@ -84,14 +84,20 @@ pub struct Who {
 
 /// The tables could not be used, or nobody knows whether they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage;
+pub struct Unused {
+    /// They do not take what was to be written.
+    pub is_refused: bool,
+}
+
+/// They could not be reached.
+pub const OUTAGE: Unused = Unused { is_refused: false };
 
 /// Something that was asked of the tables.
 pub struct Asked {
     pub who: Who,
     pub me: u64,
     pub what: Use,
-    pub slot: Arc<Slot<Result<Used, Outage>>>,
+    pub slot: Arc<Slot<Result<Used, Unused>>>,
 }
 
 /// A call of a service.
@@ -188,11 +194,11 @@ impl World {
     }
 
     /// Uses the tables, as the server that has them does.
-    pub fn use_tables(&mut self, asked: &Asked) -> Result<Used, Outage> {
+    pub fn use_tables(&mut self, asked: &Asked) -> Result<Used, Unused> {
         let (me, what, now) = (asked.me, &asked.what, self.clock(asked.who));
         // Whoever was declared dead writes nothing: its beat is part of each of its writes.
         if !what.is_read() && self.tables.is_dead(me) {
-            return Err(Outage);
+            return Err(OUTAGE);
         }
         let is_shared = self.is_shared();
         let tables = &mut self.tables;
