@@ -213,3 +213,26 @@ fn they_are_what_their_rows_are() {
     assert!(found > 400, "{found}");
     assert!(in_place > 400, "{in_place}");
 }
+
+/// What counts the rows that it sees sees them all.
+#[test]
+fn conditions_do_not_come_before_a_counter() {
+    let mut session = session();
+    let mut random = Random(7);
+    fill(&mut session, &mut random, "t", 50);
+    let counted = "@n := @n + 1 AS n";
+    for text in [
+        format!("SELECT p, {counted} FROM t, (SELECT @n := 0) i ORDER BY p"),
+        format!("SELECT DISTINCT p, {counted} FROM t ORDER BY p"),
+        "SELECT p, @n AS n FROM t WHERE (@n := @n + 1) > 0 ORDER BY p".to_owned(),
+    ] {
+        for asked in [
+            format!("SELECT n FROM ({text}) x WHERE p = 20"),
+            format!("SELECT n FROM (SELECT * FROM ({text}) y) x WHERE p = 20"),
+            format!("WITH x AS ({text}) SELECT n FROM x WHERE p = 20"),
+        ] {
+            run(&mut session, "SET @n = 0");
+            assert_eq!(run(&mut session, &asked).rows, ["21|"], "{asked}");
+        }
+    }
+}

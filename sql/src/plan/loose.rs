@@ -98,7 +98,7 @@ fn end_of(aggregate: &Aggregate) -> Option<(usize, bool)> {
 }
 
 /// Whether an expression has another value each time, so that rows differ though columns do not.
-fn is_new_each_time(block: &Block, conditions: &[Expr]) -> bool {
+pub(super) fn is_new_each_time(block: &Block, conditions: &[Expr]) -> bool {
     let grouping = block.grouping.as_ref();
     let keys = grouping.into_iter().flat_map(|grouping| &grouping.keys);
     let aggregates = grouping

@@ -17,13 +17,14 @@ use super::{
     cte::Computing,
     from::{From, Leaf},
     implied::implied,
+    loose::is_new_each_time,
     place::rejects_null,
     scope::{Names, Outside},
     walk,
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, infer, is_repeatable, visit_operands_mut},
+    expr::{BinaryOp, Expr, ExprType, infer, is_repeatable, is_volatile, visit_operands_mut},
 };
 use cohort_engine::types::{Collation, ColumnType, View};
 use sqlparser::ast;
@@ -136,10 +137,21 @@ impl Planner<'_> {
 
     /// Conditions on what a block puts out, as conditions on the rows that it reads: those that can be
     /// checked there.
-    pub(super) fn received(&mut self, pushed: &[Expr], block: &Block) -> Vec<Expr> {
+    pub(super) fn received(
+        &mut self,
+        pushed: &[Expr],
+        block: &Block,
+        conditions: &[Expr],
+    ) -> Vec<Expr> {
         let rolls_up = block.grouping.as_ref().is_some_and(|g| g.rollup.is_some());
         let is_one = block.grouping.as_ref().is_some_and(|g| !g.explicit);
         if rolls_up || is_one || block.limit.is_some() || block.count_all {
+            return Vec::new();
+        }
+        // What counts the rows that it sees, as `@n := @n + 1` does, must see them all.
+        let has_queries = block.output.iter().any(|item| !item.subqueries.is_empty());
+        let mut having = block.having.iter().map(|having| &having.expr);
+        if has_queries || is_new_each_time(block, conditions) || having.any(is_volatile) {
             return Vec::new();
         }
         let names = self.names();

@@ -392,7 +392,8 @@ impl Planner<'_> {
         self.roll_up(&mut block, &mut columns, rollup)?;
         grouping::keep_volatile(&mut block, self.names());
         if let Some(pushed) = &around.pushed {
-            conditions.extend(self.received(pushed, &block));
+            let received = self.received(pushed, &block, &conditions);
+            conditions.extend(received);
         }
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))

@@ -1,8 +1,8 @@
 //! Views in FROM.
 //!
 //! A view whose rows are rows of tables is merged (see `merge`). Others (with GROUP BY, DISTINCT, LIMIT,
-//! UNION, and those that want it) are computed, as a derived table is. The text of a view is compiled for its author's settings, and sees nothing of the
-//! statement that names it.
+//! UNION, and those that want it) are computed, as a derived table is. The text of a view is compiled for
+//! its author's settings, and sees nothing of the statement that names it.
 
 use super::{
     CompileContext, PlanSettings, Planner, ViewUse,
