@@ -139,10 +139,13 @@ impl Planner<'_> {
     /// checked there.
     pub(super) fn received(
         &mut self,
-        pushed: &[Expr],
+        pushed: Option<&[Expr]>,
         block: &Block,
         conditions: &[Expr],
     ) -> Vec<Expr> {
+        let Some(pushed) = pushed else {
+            return Vec::new();
+        };
         let rolls_up = block.grouping.as_ref().is_some_and(|g| g.rollup.is_some());
         let is_one = block.grouping.as_ref().is_some_and(|g| !g.explicit);
         if rolls_up || is_one || block.limit.is_some() || block.count_all {

@@ -391,10 +391,8 @@ impl Planner<'_> {
         self.complete_windows(&mut block);
         self.roll_up(&mut block, &mut columns, rollup)?;
         grouping::keep_volatile(&mut block, self.names());
-        if let Some(pushed) = &around.pushed {
-            let received = self.received(pushed, &block, &conditions);
-            conditions.extend(received);
-        }
+        let received = self.received(around.pushed.as_deref(), &block, &conditions);
+        conditions.extend(received);
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
     }
