@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    plan::{Block, ExplainedPlace as Place, ExplainedPoint as Point, Figures, Query},
+    plan::{Block, ExplainedPlace as Place, ExplainedPoint as Point, Figures, Input, Query},
 };
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
@@ -207,10 +207,18 @@ impl<'b> BlockRun<'b> {
         if context.measures.is_none() {
             return compute(self, context);
         }
+        let read_before = context.handler.examined;
         let mut clock = Clock::start();
         let computed = compute(self, context)?;
         clock.rows = count(&computed) as u64;
-        context.measured(self.block, Place::Computed(at), &clock.stop());
+        let kept = clock.stop();
+        context.measured(self.block, Place::Kept(at), &kept);
+        let input = self.block.sources.get(at).map(|source| &source.input);
+        let rows = match input {
+            Some(Input::Table(..)) => context.handler.examined - read_before,
+            _ => kept.rows,
+        };
+        context.measured(self.block, Place::Computed(at), &Figures { rows, ..kept });
         Ok(computed)
     }
 

@@ -66,8 +66,8 @@ impl<'b> BlockRun<'b> {
         let block = self.block;
         let source = block.sources.get(at);
         let source = source.ok_or_else(|| broken("a block reads its own sources"))?;
-        match &source.input {
-            Input::Table(table, access) if source.hash.is_empty() => {
+        match (&source.input, &source.kept) {
+            (Input::Table(table, access), None) => {
                 if let Some(apart) = &source.apart
                     && read_mode(source, context) == Read::Plain
                     && let Some(flow) = self.scan_apart(context, source, apart, each)?
@@ -99,7 +99,10 @@ impl<'b> BlockRun<'b> {
                     _ => read(self, context),
                 }
             }
-            _ => self.computed_rows(context, at, source, each),
+            (_, kept) => {
+                let keys = kept.as_deref().unwrap_or_default();
+                self.computed_rows(context, at, (source, keys), each)
+            }
         }
     }
 
@@ -123,7 +126,7 @@ impl<'b> BlockRun<'b> {
         &mut self,
         context: &mut ExecContext,
         at: usize,
-        source: &'b Source,
+        (source, keys): (&'b Source, &'b [(Expr, Expr)]),
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
         let known = self.sources.get(at).and_then(|s| s.rows.clone());
@@ -138,7 +141,7 @@ impl<'b> BlockRun<'b> {
                 rows
             }
         };
-        if source.hash.is_empty() {
+        if keys.is_empty() {
             let mut cursor = Cursor::default();
             for place in 0..rows.rows.len() {
                 let row = rows.rows.get(place, &mut cursor)?;
@@ -149,7 +152,7 @@ impl<'b> BlockRun<'b> {
             }
             return Ok(Flow::Continue);
         }
-        self.probe(context, source, &rows, &source.hash, each)
+        self.probe(context, source, &rows, keys, each)
     }
 
     /// Calls `each` for the rows of a hash table that match the row as it is.
@@ -265,7 +268,8 @@ impl<'b> BlockRun<'b> {
                 (Rc::new(rows), false)
             }
         };
-        self.hash_table(context, source, (rows, whole), &source.hash)
+        let keys = source.kept.as_deref().unwrap_or_default();
+        self.hash_table(context, source, (rows, whole), keys)
     }
 
     /// The rows of the first source, as `apart` says.

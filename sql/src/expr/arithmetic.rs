@@ -18,6 +18,17 @@ enum Failure {
     DivisionByZero,
 }
 
+/// The result of an operation on two signed integers, if it is one.
+#[inline]
+pub(super) fn of_integers(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        BinaryOp::Add => a.checked_add(b),
+        BinaryOp::Subtract => a.checked_sub(b),
+        BinaryOp::Multiply => a.checked_mul(b),
+        _ => None,
+    }
+}
+
 /// `left op right` for `+ - * / DIV %` and the operators on bits; NULL if either is NULL.
 /// `ty` is the result's type, which says how many digits a quotient has; `describe` gives the
 /// operation's text for an error.
@@ -30,16 +41,10 @@ pub(super) fn binary(
     describe: impl FnOnce() -> String,
 ) -> Result<Value, SqlError> {
     // The usual case first: no conversion, no allocation.
-    if let (Value::Int(a), Value::Int(b)) = (left, right) {
-        let result = match op {
-            BinaryOp::Add => a.checked_add(*b),
-            BinaryOp::Subtract => a.checked_sub(*b),
-            BinaryOp::Multiply => a.checked_mul(*b),
-            _ => None,
-        };
-        if let Some(result) = result {
-            return Ok(Value::Int(result));
-        }
+    if let (Value::Int(a), Value::Int(b)) = (left, right)
+        && let Some(result) = of_integers(op, *a, *b)
+    {
+        return Ok(Value::Int(result));
     }
     let (Some(a), Some(b)) = (number(left, context), number(right, context)) else {
         return Ok(Value::Null);

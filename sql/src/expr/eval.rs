@@ -194,19 +194,32 @@ impl Expr {
     }
 
     /// The value if it is a signed integer that is there already, as most that conditions on
-    /// keys compare are: the short way for them.
+    /// keys compare are, or a sum, difference or product of such: the short way for them.
     #[inline]
     fn integer(&self, row: &[Value], context: &EvalContext<'_>) -> Option<i64> {
         let value = match self {
             Expr::Column { slot, .. } => row.get(*slot as usize)?,
             Expr::Parameter { index, .. } => context.params.get(*index as usize)?,
             Expr::Literal(value, _) => value,
+            Expr::Binary { .. } => return self.integer_computed(row, context),
             _ => return None,
         };
         match value {
             Value::Int(n) => Some(*n),
             _ => None,
         }
+    }
+
+    /// See `integer`. What overflows is left to the long way, which says so.
+    fn integer_computed(&self, row: &[Value], context: &EvalContext<'_>) -> Option<i64> {
+        let Expr::Binary {
+            op, left, right, ..
+        } = self
+        else {
+            return None;
+        };
+        let a = left.integer(row, context)?;
+        arithmetic::of_integers(*op, a, right.integer(row, context)?)
     }
 
     /// The truth of a condition for a row; `None` for UNKNOWN.

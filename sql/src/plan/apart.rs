@@ -52,7 +52,7 @@ impl Planner<'_> {
         let own: Vec<Expr> = own.filter(|c| is_alone(c, names, leaf)).cloned().collect();
         let choice = self.choose(from, leaf, &[], &own, outlook, Goal::default())?;
         let estimate = choice.estimate;
-        if estimate > join_order::HASHED_ROWS_MAX {
+        if estimate > join_order::KEPT_ROWS_MAX {
             return None;
         }
         let cost = join_order::reading(&choice) + estimate * join_order::HASHED;

@@ -47,10 +47,14 @@ const LOOKUP: f64 = 4.0;
 pub(super) const HASHED: f64 = 2.0;
 /// ... and to look for those that match one.
 const PROBED: f64 = 1.5;
+/// What it costs to keep a row without a hash table, ...
+const KEPT: f64 = 1.0;
+/// ... and to try whether it matches.
+const TRIED: f64 = 0.3;
 /// What a row costs that comes out.
 const JOINED: f64 = 0.3;
-/// No hash table is made for so many rows if there is another way: it takes memory.
-pub(super) const HASHED_ROWS_MAX: f64 = 200_000.0;
+/// No more rows than these are kept if there is another way: they take memory.
+pub(super) const KEPT_ROWS_MAX: f64 = 200_000.0;
 /// The share that an equality with a column leaves of which nothing is known.
 const EQUAL_SHARE: f64 = 0.1;
 
@@ -64,8 +68,8 @@ struct Step {
     factor: f64,
     /// What it costs to read it for one row.
     each: f64,
-    /// What it costs to make a hash table of it, if that can be done.
-    hash: Option<f64>,
+    /// What it costs to read it once and keep its rows, and then for each row, if that can be done.
+    kept: Option<(f64, f64)>,
 }
 
 /// An order, or the beginning of one.
@@ -77,13 +81,13 @@ struct Order {
 }
 
 impl Step {
-    /// What it costs to read the table for so many rows, and whether by a hash table.
+    /// What it costs to read the table for so many rows, and whether its rows are kept.
     fn cost(&self, rows: f64) -> (f64, bool) {
         let times = rows.max(1.0);
         let each = times * self.each;
-        let hashed = self.hash.map(|once| once + times * PROBED);
-        match hashed {
-            Some(hashed) if hashed < each => (hashed, true),
+        let kept = self.kept.map(|(once, each)| once + times * each);
+        match kept {
+            Some(kept) if kept < each => (kept, true),
             _ => (each, false),
         }
     }
@@ -138,27 +142,27 @@ impl Planner<'_> {
         Ok(order)
     }
 
-    /// Which of the tables that are read after others are to be looked up in a hash table, although an
-    /// index would do.
-    pub(super) fn hashed(
+    /// Which of the tables that are read after others are to be read once and kept, although they could be
+    /// read for each row.
+    pub(super) fn kept(
         &mut self,
         from: &From,
         outlook: &Outlook,
         order: &[usize],
     ) -> Result<Vec<bool>, SqlError> {
         let mut rows = 1.0;
-        let mut hashed = Vec::with_capacity(order.len());
+        let mut kept = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
             let before = order.get(..position).unwrap_or_default();
             if order.len() < 2 {
-                hashed.push(false);
+                kept.push(false);
                 continue;
             }
             let step = self.step(from, outlook, leaf, before)?;
-            hashed.push(step.cost(rows).1);
+            kept.push(step.cost(rows).1);
             rows *= step.factor;
         }
-        Ok(hashed)
+        Ok(kept)
     }
 
     /// The leaves that stand with one in a condition.
@@ -257,9 +261,8 @@ impl Planner<'_> {
         let conditions = outlook.conditions(leaf);
         let names = self.names();
         let linked = linked_columns(conditions, names, leaf, before);
-        let hashes = !linked.is_empty()
-            && !from.keyed
-            && !hash_keys(conditions, names, leaf, before).is_empty();
+        let hashes = !linked.is_empty() && !hash_keys(conditions, names, leaf, before).is_empty();
+        let searches = self.searches(leaf);
         let choice = self.choose(from, leaf, before, conditions, outlook, Goal::default());
         let alone = self.choose(from, leaf, &[], conditions, outlook, Goal::default());
         let (Some(choice), Some(alone)) = (choice, alone) else {
@@ -267,7 +270,7 @@ impl Planner<'_> {
             return Ok(Step {
                 factor: rows * figure.share * EQUAL_SHARE.powi(linked.len().min(4) as i32),
                 each: rows,
-                hash: hashes.then_some(rows * (1.0 + HASHED)),
+                kept: (hashes && !from.keyed).then_some((rows * (1.0 + HASHED), PROBED)),
             });
         };
         let engine = self.context.engine;
@@ -276,14 +279,20 @@ impl Planner<'_> {
             equal_share(engine, table, rows, &linked)
         });
         let kept = rows.max(access::ROWS_MIN as f64) * figure.share;
-        // There is no other way, or it takes no more memory than it should.
         let locks = at.is_some_and(|leaf| leaf.lock.is_some());
-        let fits = kept <= HASHED_ROWS_MAX && !locks && !outlook.in_haste;
-        let may = hashes && (fits || choice.access.bounds().next().is_none());
+        let fits = kept <= KEPT_ROWS_MAX && !locks && !outlook.in_haste;
+        // There is no other way, or it takes no more memory than it should.
+        let may_hash = hashes && (fits || choice.access.bounds().next().is_none());
+        let once = reading(&alone);
+        let (each_kept, each_tried) = match may_hash {
+            true => (HASHED, PROBED),
+            false => (KEPT, kept * TRIED),
+        };
+        let may = !from.keyed && !searches && (may_hash || fits && !hashes);
         Ok(Step {
             factor: rows * figure.share * share,
             each: reading(&choice),
-            hash: may.then_some(reading(&alone) + kept * HASHED),
+            kept: may.then_some((once + kept * each_kept, each_tried)),
         })
     }
 }
@@ -415,7 +424,7 @@ impl Step {
     const NOTHING: Step = Step {
         factor: 1.0,
         each: 0.0,
-        hash: None,
+        kept: None,
     };
 }
 

@@ -239,7 +239,7 @@ impl Planner<'_> {
         outlook: &Outlook,
         order: &[usize],
     ) -> Result<(), SqlError> {
-        let hashed = self.hashed(&from, outlook, order)?;
+        let kept = self.kept(&from, outlook, order)?;
         let sort = sort_columns(block, order, self.names());
         let first = order.first().copied();
         let in_turn = first.and_then(|leaf| self.in_turn(block, &from, leaf, outlook));
@@ -247,9 +247,9 @@ impl Planner<'_> {
         let mut choices = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
             let all_before = order.get(..position).unwrap_or_default();
-            let is_hashed = hashed.get(position).copied().unwrap_or(false);
-            // What is put into a hash table is read once, whatever the rows before are.
-            let before = if is_hashed { &[] } else { all_before };
+            let is_kept = kept.get(position).copied().unwrap_or(false);
+            // What is kept is read once, whatever the rows before are.
+            let before = if is_kept { &[] } else { all_before };
             let conditions = outlook.conditions(leaf);
             let goal = Goal {
                 order: sort.as_deref().filter(|_| position == 0),
@@ -269,18 +269,15 @@ impl Planner<'_> {
                 block.ends = self.ends(block, &from, leaf, conditions, outlook, choice.cost);
             }
             let bounded = choice.as_ref().is_some_and(|c| !c.access.is_whole());
-            let lateral = from
-                .leaves
-                .get(leaf)
-                .is_some_and(|l| l.is_lateral(self.names()));
-            let looked_up = bounded && !is_hashed;
-            let hash = if looked_up || position == 0 || from.keyed || lateral || self.searches(leaf)
-            {
-                Vec::new()
-            } else {
-                hash_keys(conditions, self.names(), leaf, all_before)
-            };
-            choices.push((choice, hash));
+            let read = from.leaves.get(leaf);
+            let lateral = read.is_some_and(|l| l.is_lateral(self.names()));
+            let stored = read.and_then(Leaf::stored).is_some();
+            let anew = position == 0 || from.keyed || lateral || self.searches(leaf);
+            let looked_up = bounded && !is_kept;
+            let kept = (!anew && !looked_up)
+                .then(|| hash_keys(conditions, self.names(), leaf, all_before))
+                .filter(|keys| is_kept || !stored || !keys.is_empty());
+            choices.push((choice, kept));
         }
         let apart = first.and_then(|leaf| self.apart(block, &from, leaf, outlook));
         let is_point = |choice: &Option<Choice>| choice.as_ref().is_some_and(|c| c.access.point);
@@ -289,7 +286,7 @@ impl Planner<'_> {
         }
         let read = self.slots_read(block, &from, outlook);
         let mut leaves: Vec<Option<Leaf>> = from.leaves.drain(..).map(Some).collect();
-        for (&leaf, (choice, hash)) in order.iter().zip(choices) {
+        for (&leaf, (choice, kept)) in order.iter().zip(choices) {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
@@ -297,7 +294,7 @@ impl Planner<'_> {
                 let share = outlook.figures.left(leaf, choice.as_ref());
                 let conditions = outlook.conditions(leaf);
                 let ranks = search::ranks_of(leaf, names, conditions, &read);
-                let source = source(taken, table, choice, hash, ranks, (&outlook.wanted, share));
+                let source = source(taken, table, choice, kept, ranks, (&outlook.wanted, share));
                 block.sources.push(Source {
                     lateral,
                     merged: table.within != 0,
@@ -458,7 +455,7 @@ fn source(
     leaf: Leaf,
     table: &NamedTable,
     choice: Option<Choice>,
-    hash: Vec<(Expr, Expr)>,
+    kept: Option<Vec<(Expr, Expr)>>,
     ranks: Vec<Rank>,
     (wanted, share): (&BTreeSet<usize>, f64),
 ) -> Source {
@@ -484,7 +481,7 @@ fn source(
         wanted: access::columns_of(wanted, table.first_slot, table.stored_columns()),
         filter: Vec::new(),
         outer_join: None,
-        hash,
+        kept,
         apart: None,
         alone: Vec::new(),
         ways,
@@ -538,10 +535,14 @@ impl Placer<'_> {
             source.filter.sort_by_key(|c| !c.subqueries.is_empty());
         }
         for (source, leaf) in block.sources.iter_mut().zip(&self.order) {
-            let is_stored = matches!(source.input, Input::Table(..));
-            if is_stored && (!source.hash.is_empty() || source.apart.is_some()) {
-                let alone = |c: &&Condition| apart::is_alone(&c.expr, self.names, *leaf);
-                source.alone = source.filter.iter().filter(alone).cloned().collect();
+            if !matches!(source.input, Input::Table(..)) {
+                continue;
+            }
+            let alone = |c: &Condition| apart::is_alone(&c.expr, self.names, *leaf);
+            if source.kept.is_some() {
+                source.alone = source.filter.extract_if(.., |c| alone(c)).collect();
+            } else if source.apart.is_some() {
+                source.alone = source.filter.iter().filter(|c| alone(c)).cloned().collect();
             }
         }
     }

@@ -421,18 +421,18 @@ pub struct Source {
     pub names: Vec<String>,
     /// The columns that are needed, ascending.
     pub wanted: Vec<u16>,
-    /// Conditions to check as soon as its row is there.
+    /// Conditions to check as soon as its row is there, but for those in `alone` of rows that are kept.
     pub filter: Vec<Condition>,
     /// It is the first of the inner tables of an outer join: where they end, and the conditions
     /// (of WHERE) to check once it is known whether there was a match.
     pub outer_join: Option<(usize, Vec<Condition>)>,
-    /// Its rows are looked up in a hash table, by these expressions of the rows before and of
-    /// its own.
-    pub hash: Vec<(Expr, Expr)>,
+    /// Its rows are read once and kept, whatever the rows before it are: to be looked up in a hash table
+    /// by these expressions of the rows before and of its own, or, without any, tried one after the other.
+    pub kept: Option<Vec<(Expr, Expr)>>,
     /// Another way, once that pays, to the rows of the first table of a block that sees outer rows.
     pub apart: Option<Apart>,
-    /// Those of its conditions that need no other row, if it is stored and looked up by hash: what
-    /// they refuse is not kept.
+    /// Those of its conditions that need no other row, if it is stored and kept: what they refuse is not
+    /// kept.
     pub alone: Vec<Condition>,
     /// Other ways to its rows, one of which may be better with the values that the conditions have.
     /// If its path gives the order of ORDER BY up to LIMIT: ways to the rows that conditions leave,

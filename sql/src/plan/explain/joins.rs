@@ -54,7 +54,7 @@ impl Builder<'_> {
             joined = combine(joined, right, source, kind, &within.naming)
                 .giving(rows)
                 .at_join(address, place, joins);
-            if !source.hash.is_empty() {
+            if source.kept.is_some() {
                 for condition in &source.filter {
                     self.place(&condition.subqueries, &mut joined, within)?;
                 }
@@ -79,10 +79,10 @@ impl Builder<'_> {
     ) -> Result<Step, SqlError> {
         let block = within.block;
         let address = within.address();
-        let hashed = !source.hash.is_empty();
-        let read = match hashed {
-            true => Place::Computed(at),
-            false => Place::Read(at),
+        // What a join with kept rows checks is shown with it.
+        let (read, passed, filter) = match &source.kept {
+            Some(_) => (Place::Computed(at), Place::Kept(at), &source.alone),
+            None => (Place::Read(at), Place::Passed(at), &source.filter),
         };
         let mut step = match &source.input {
             Input::Table(table, access) => {
@@ -116,12 +116,12 @@ impl Builder<'_> {
         if let Input::Table(_, access) = &source.input {
             self.place(&path::subqueries(access), &mut step, within)?;
         }
-        if source.filter.is_empty() || hashed {
+        if filter.is_empty() {
             return Ok(step);
         }
         let rows = step.rows.map(|rows| rows * source.share);
-        let step = self.filter(step, &source.filter, within)?;
-        Ok(step.giving(rows).at(address, Place::Passed(at)))
+        let step = self.filter(step, filter, within)?;
+        Ok(step.giving(rows).at(address, passed))
     }
 
     /// A computed table: what computes it is shown where it is read first.
@@ -185,14 +185,15 @@ fn used(source: &Source) -> Json {
 /// Two inputs of a join.
 fn combine(left: Step, right: Step, source: &Source, kind: &str, naming: &Naming<'_>) -> Step {
     let join_type = format!("{kind} join");
-    if source.hash.is_empty() {
+    let Some(keys) = &source.kept else {
         let operation = format!("Nested loop {kind} join");
         return Step::new("join", operation, vec![left, right])
             .with("join_type", join_type)
             .with("join_algorithm", "nested_loop");
-    }
-    let pairs = source.hash.iter();
-    let texts = pairs.map(|(probe, own)| (naming.text(own), naming.text(probe)));
+    };
+    let texts = keys
+        .iter()
+        .map(|(probe, own)| (naming.text(own), naming.text(probe)));
     let texts: Vec<(String, String)> = texts.collect();
     let is_hashed = |condition: &String| {
         let is = |a: &String, b: &String| *condition == format!("({a} = {b})");
@@ -211,7 +212,11 @@ fn combine(left: Step, right: Step, source: &Source, kind: &str, naming: &Naming
     if let Some(first) = name.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    let operation = format!("{name} hash join {}{extra}", conditions.join(", "));
+    let looked_up = match conditions.as_slice() {
+        [] => "(no condition)".to_owned(),
+        conditions => conditions.join(", "),
+    };
+    let operation = format!("{name} hash join {looked_up}{extra}");
     let rows = right.rows;
     let hash = Step::new("hash", "Hash", vec![right]).giving(rows);
     Step::new("join", operation, vec![left, hash])

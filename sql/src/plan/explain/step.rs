@@ -41,8 +41,11 @@ pub enum Place {
     Read(usize),
     /// Those of them that its conditions admit.
     Passed(usize),
-    /// What a source computes before it is read: the rows of a derived table, or of a hash table.
+    /// What a source computes or reads before its rows are tried: those of a derived table, or of a stored
+    /// one whose rows are kept.
     Computed(usize),
+    /// Those of them that are kept.
+    Kept(usize),
     /// The rows of the join of all sources up to this one, if that is no outer join's.
     Joined(usize),
     /// The rows of the outer join that begins at this source.

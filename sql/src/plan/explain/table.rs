@@ -260,7 +260,7 @@ impl Explainer {
                 row.extra.push("Using index".into());
             }
         }
-        let checked = source.filter.len();
+        let checked = source.filter.len() + source.alone.len();
         if checked > 0 && row.access != Some("const") {
             let comes_last = match &source.input {
                 Input::Json(_) => true,
@@ -270,7 +270,7 @@ impl Explainer {
             let at = if comes_last { row.extra.len() } else { 0 };
             row.extra.insert(at, "Using where".into());
         }
-        if !source.hash.is_empty() {
+        if source.kept.is_some() {
             row.extra.push("Using join buffer (hash join)".into());
         }
         row
