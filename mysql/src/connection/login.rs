@@ -216,6 +216,7 @@ impl<B: Backend> Connection<B> {
                 self.dialect = dialect(&response);
                 self.multi = response.capabilities & capability::MULTI_STATEMENTS != 0;
                 login.request = Request::from(&response);
+                login.account = self.account_of(login);
                 self.begin_login(login)
             }
             Stage::Proof => {
@@ -245,16 +246,24 @@ impl<B: Backend> Connection<B> {
         }
     }
 
-    /// COM_CHANGE_USER: a login in the middle of a connection, which begins with its packet.
+    /// COM_CHANGE_USER: a login in the middle of a connection, which begins with its packet. As MySQL does,
+    /// the client is asked for its proof then: MySQL's own sends none before.
     pub(super) fn change_login(&mut self, response: &Response<'_>, login: &mut Login) -> Step {
         login.request = Request::from(response);
-        self.begin_login(login)
+        login.account = self.account_of(login);
+        match login.request.capabilities & capability::PLUGIN_AUTH {
+            0 => self.begin_login(login),
+            _ => Ok(self.ask_for_proof(login)),
+        }
+    }
+
+    /// The account that a client says it is.
+    fn account_of(&self, login: &Login) -> Option<Account> {
+        self.shared.backend.account(&login.request.user, &self.peer)
     }
 
     /// Has the client prove its password, by the account's method.
     fn begin_login(&mut self, login: &mut Login) -> Step {
-        let account = self.shared.backend.account(&login.request.user, &self.peer);
-        login.account = account;
         let plugin = login.plugin().to_owned();
         // MariaDB's replicas know no caching_sha2_password, and have no nonce for their own method
         // in a greeting that is for that one: they send nothing, and wait to be asked.
@@ -275,17 +284,22 @@ impl<B: Backend> Connection<B> {
             login.is_noted = true;
             return Err(End::Error(error));
         }
+        Ok(self.ask_for_proof(login))
+    }
+
+    /// Has the client make a proof by the account's method: AuthSwitchRequest.
+    fn ask_for_proof(&mut self, login: &mut Login) -> Progress {
         let writer = &mut self.wire.writer;
         writer.begin();
         let out = &mut writer.buffer;
         out.push(0xfe);
-        out.extend_from_slice(plugin.as_bytes());
+        out.extend_from_slice(login.plugin().as_bytes());
         out.push(0);
         out.extend_from_slice(&self.nonce);
         out.push(0);
         writer.end();
         login.stage = Stage::Proof;
-        Ok(Progress::More)
+        Progress::More
     }
 
     pub(super) fn check_proof(&mut self, login: &mut Login) -> Step {

@@ -489,7 +489,10 @@ fn an_answer_that_is_held_back() {
     let mut change = b"slow\0\0test\0\xff\0caching_sha2_password\0".to_vec();
     change.push(0);
     let since = Instant::now();
-    assert_eq!(client.command(command::CHANGE_USER, &change)[0], 0);
+    let asked = client.command(command::CHANGE_USER, &change);
+    assert_eq!(&asked[..23], b"\xfecaching_sha2_password\0");
+    client.send(b"");
+    assert_eq!(client.receive().unwrap()[0], 0);
     assert!(since.elapsed() > held_back);
     assert_eq!(client.command(command::PING, b"")[0], 0);
     client.tell(command::QUIT, b"");
