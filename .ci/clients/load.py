@@ -405,6 +405,10 @@ def places(server, files, room):
     for name, expected in (("new.txt", 0), ("new.txt", 1086), ("link.txt", 1086), ("out/x.txt", 1290), ("../x.txt", 1290),
                            ("none/x.txt", 1290)):
         assert code(f"SELECT 1 INTO OUTFILE '{files}/{name}'") == expected, name
+    for name, expected in (("inside.txt", True), ("to.txt", True), ("link.txt", False), ("out/outside.txt", False),
+                           ("../outside.txt", False), ("none.txt", False), ("pipe", False), ("", False)):
+        found = server.run(f"SELECT LOAD_FILE('{files}/{name}') = '1\\tfine\\n'")
+        assert found == ("rows", [(1 if expected else None,)]), (name, found)
     # Nothing is left of a file whose statement fails.
     assert code(f"SELECT (SELECT 1 UNION SELECT 2) INTO OUTFILE '{files}/half'") == 1242
     assert code(f"SELECT 1 UNION SELECT 2 INTO DUMPFILE '{files}/half'") == 1172
@@ -422,6 +426,8 @@ def places(server, files, room):
                 assert expected is None, sql
             except pymysql.MySQLError as error:
                 assert error.args[0] == expected, (sql, error)
+        cursor.execute(f"SELECT LOAD_FILE('{files}/inside.txt')")
+        assert cursor.fetchall() == ((None,),)
     print("load: places and privileges", flush=True)
 
 

@@ -109,6 +109,33 @@ def check_stop(server):
     assert "starting" in log and "ready on" in log and "stopped" in log, log
 
 
+def check_shutdown(server):
+    """SHUTDOWN and `mysqladmin shutdown` stop the server as SIGTERM does, for who may; RESTART says that it cannot."""
+    with server.connect() as root, root.cursor() as cursor:
+        cursor.execute("CREATE USER IF NOT EXISTS weak@'127.0.0.1'")
+        with server.connect(user="weak") as weak, weak.cursor() as asked:
+            for sql, who, code in (("SHUTDOWN", asked, 1227), ("RESTART", asked, 1227), ("RESTART", cursor, 3707)):
+                try:
+                    who.execute(sql)
+                    raise AssertionError(f"{sql} is taken")
+                except pymysql.MySQLError as error:
+                    assert error.args[0] == code, (sql, error)
+
+    def by_statement():
+        with server.connect() as root, root.cursor() as cursor:
+            cursor.execute("SHUTDOWN")
+
+    def by_command():
+        subprocess.run(["mysqladmin", "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-uroot", "shutdown"], check=True)
+
+    for stop in (by_statement, by_command):
+        stop()
+        assert server.process.wait(60) == 0
+        assert "SHUTDOWN by user root" in server.log.read_text()
+        server.start()
+    print("operation: check_shutdown passed", flush=True)
+
+
 def check_coordinator():
     """It comes with the server; a second server on the machine serves without one, unless it is
     asked for."""
@@ -132,7 +159,7 @@ def main():
     os.environ["COHORT_INNODB_LOCK_WAIT_TIMEOUT"] = "7"
     with Cohort("--max-connections", "3") as server:
         del os.environ["COHORT_INNODB_LOCK_WAIT_TIMEOUT"]
-        for check in (check_refusals, check_socket, check_limits, check_stop):
+        for check in (check_refusals, check_socket, check_limits, check_stop, check_shutdown):
             check(server)
             print(f"operation: {check.__name__} passed", flush=True)
 

@@ -75,6 +75,8 @@ pub mod command {
     pub const INIT_DB: u8 = 0x02;
     /// Statements as text.
     pub const QUERY: u8 = 0x03;
+    /// SHUTDOWN, as MariaDB's clients have it.
+    pub const SHUTDOWN: u8 = 0x08;
     /// One line of statistics.
     pub const STATISTICS: u8 = 0x09;
     /// KILL.

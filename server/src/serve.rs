@@ -113,6 +113,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     if !settings.skip_replica_start.is_some_and(|skip| skip.0) {
         replica.resume();
     }
+    let stops = stop_by_statement(instance);
     notice!(
         Notice::Ready,
         "ready on {where_tcp} and {}; connect with: mysql -h{} -P{} -uroot",
@@ -123,6 +124,7 @@ pub fn run(settings: &Settings) -> Result<(), String> {
     supervisor::ready(&format!("ready on {where_tcp} and {}", socket.display()));
 
     let signal = signals.forever().next();
+    stops.store(true, Ordering::Relaxed);
     supervisor::stopping();
     let hurry = move || {
         // A second signal: somebody is in a hurry. What was acknowledged is on disk.
@@ -507,6 +509,24 @@ fn bind_unix(
             Ok((None, path))
         }
     }
+}
+
+/// Has SHUTDOWN stop the server as SIGTERM does, unless it stops already: a second signal would end the
+/// process at once.
+fn stop_by_statement(instance: &Instance) -> Arc<AtomicBool> {
+    let stops = Arc::new(AtomicBool::new(false));
+    let already = Arc::clone(&stops);
+    instance.stopped_by(Box::new(move |user| {
+        if already.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        notice!(Notice::Stopping, "SHUTDOWN by user {user}");
+        if let Err(error) = signal_hook::low_level::raise(SIGTERM) {
+            already.store(false, Ordering::Relaxed);
+            notice!(Notice::Stopping, "SHUTDOWN could not be begun: {error}");
+        }
+    }));
+    stops
 }
 
 /// Ends all connections: those that execute may finish their statement, for a while. What they have

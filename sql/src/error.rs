@@ -71,6 +71,9 @@ errors! {
     1047 unknown_command() "Unknown command";
     1048 bad_null(column) "Column '{column}' cannot be null";
     1049 unknown_database(name) "Unknown database '{name}'";
+    1256 too_big_for_uncompress(max) "Uncompressed data size too large; the maximum size is {max} (probably, length of uncompressed data was corrupted)";
+    1258 zlib_buffer_error() "ZLIB: Not enough room in the output buffer (probably, length of uncompressed data was corrupted)";
+    1259 zlib_data_error() "ZLIB: Input data corrupted";
     1751 temporary_stay() "The creation of some temporary tables could not be rolled back.";
     1752 temporary_are_gone() "Some temporary tables were dropped, but these operations could not be rolled back.";
     1032 key_not_found(table) "Can't find record in '{table}'";
@@ -101,12 +104,15 @@ errors! {
     3546 gtid_purged_unchanged(why) "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
     3615 variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3648 json_not_changed(table, column) "Could not apply JSON diff in table {table}, column {column}.";
+    3676 parse_error_in_digest(why) "Could not parse argument to digest function: \"{why}\".";
+    3707 restart_failed() "Restart server failed (mysqld is not managed by supervisor process).";
     3888 tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
     3922 wrong_compression(algorithm) "Invalid compression algorithm '{algorithm}'.";
     3923 wrong_compression_level(algorithm) "Invalid zstd compression level for algorithm '{algorithm}'.";
     3904 functional_json_out_of_range(index) "Out of range JSON value for CAST for functional index '{index}'.";
     3908 array_in_scalar_part(index) "Cannot store an array or an object in a scalar key part of the index '{index}'.";
     3903 functional_invalid_json(index) "Invalid JSON value for CAST for functional index '{index}'.";
+    4007 regexp_number_too_big() "Decimal number in regular expression is too large.";
     4079 collation_of_deprecated(name, charset) "'{name}' is a collation of the deprecated character set {charset}. Please consider using utf8mb4 with an appropriate collation instead.";
     4091 temporary_in_xa() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     1746 locked_while_created(table, new) "Can't update table '{table}' while '{new}' is being created.";
@@ -459,6 +465,11 @@ errors! {
     3967 several_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3685 regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 regexp_out_of_bounds() "Index out of bounds in regular expression search.";
+    3688 regexp_syntax(line, character) "Syntax error in regular expression on line {line}, character {character}.";
+    3689 regexp_bad_escape() "Unrecognized escape sequence in regular expression.";
+    3691 regexp_parenthesis() "Mismatched parenthesis in regular expression.";
+    3692 regexp_bad_interval() "Incorrect description of a {{min,max}} interval.";
+    3693 regexp_max_below_min() "The maximum is less than the minumum in a {{min,max}} interval.";
     3696 regexp_missing_close_bracket() "The regular expression contains an unclosed bracket expression.";
     3697 regexp_invalid_range() "The regular expression contains an [x-y] character range where x comes after y.";
     3719 utf8_alias() "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
@@ -525,6 +536,7 @@ errors! {
     3878 empty_password_retained(user, host) "Empty password can not be retained as second password for user '{user}'@'{host}'.";
     3880 system_user_mandatory(role) "Cannot set mandatory_roles: AuthId {role} has 'SYSTEM_USER' privilege.";
     3887 regexp_invalid_group_name() "A capture group has an invalid name.";
+    3900 regexp_invalid_flag() "Invalid match mode flag in regular expression.";
     3891 wrong_current_password() "Incorrect current password. Specify the correct password which has to be replaced.";
     3892 current_password_needed() "Current password needs to be specified in the REPLACE clause in order to change it.";
     3893 current_password_of_other() "Do not specify the current password while changing it for other users.";

@@ -215,6 +215,11 @@ impl<B: Backend> Connection<B> {
                 self.wire.writer.buffer.extend_from_slice(line.as_bytes());
                 self.wire.writer.end();
             }
+            command::SHUTDOWN => {
+                return self.answer(commands, false, |session, _, out| {
+                    session.query(b"SHUTDOWN", false, out)
+                });
+            }
             command::PROCESS_KILL => return self.kill(commands),
             command::SET_OPTION => self.set_option(commands),
             command::RESET_CONNECTION => {

@@ -8,8 +8,8 @@ pub(super) const CHARACTER_SETS: &str = "\
     MAXLEN int+!";
 
 pub(super) const CHECK_CONSTRAINTS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)!, \
-    CHECK_CLAUSE text!";
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)~!, \
+    CHECK_CLAUSE text=!";
 
 pub(super) const COLLATIONS: &str = "\
     COLLATION_NAME varchar(64)!, CHARACTER_SET_NAME varchar(64)!, ID bigint+!, IS_DEFAULT \
@@ -22,11 +22,11 @@ pub(super) const COLLATION_CHARACTER_SET_APPLICABILITY: &str = "\
 // BIGINT as text compare them.
 pub(super) const COLUMNS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
-    varchar(64), ORDINAL_POSITION int+!, COLUMN_DEFAULT text, IS_NULLABLE varchar(3)!, DATA_TYPE \
-    text, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
+    varchar(64)~, ORDINAL_POSITION int+!, COLUMN_DEFAULT text=, IS_NULLABLE varchar(3)!, DATA_TYPE \
+    text=, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
     NUMERIC_SCALE int+, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
-    varchar(64), COLUMN_TYPE text!, COLUMN_KEY varchar(3)=!, EXTRA varchar(256), PRIVILEGES \
-    varchar(154), COLUMN_COMMENT text!, GENERATION_EXPRESSION text!, SRS_ID int+";
+    varchar(64), COLUMN_TYPE text=!, COLUMN_KEY varchar(3)=!, EXTRA varchar(256), PRIVILEGES \
+    varchar(154), COLUMN_COMMENT text=!, GENERATION_EXPRESSION text=!, SRS_ID int+";
 
 pub(super) const COLUMN_PRIVILEGES: &str = "\
     GRANTEE varchar(292)!, TABLE_CATALOG varchar(512)!, TABLE_SCHEMA varchar(64)!, TABLE_NAME \
@@ -38,7 +38,7 @@ pub(super) const ENGINES: &str = "\
 
 pub(super) const EVENTS: &str = "\
     EVENT_CATALOG varchar(64)=!, EVENT_SCHEMA varchar(64)=!, EVENT_NAME varchar(64)!, DEFINER \
-    varchar(288)=!, TIME_ZONE varchar(64)=!, EVENT_BODY varchar(3)!, EVENT_DEFINITION text!, \
+    varchar(288)=!, TIME_ZONE varchar(64)=!, EVENT_BODY varchar(3)!, EVENT_DEFINITION text=!, \
     EVENT_TYPE varchar(9)!, EXECUTE_AT datetime, INTERVAL_VALUE varchar(256), INTERVAL_FIELD \
     varchar(18)=, SQL_MODE varchar(547)=!, STARTS datetime, ENDS datetime, STATUS varchar(21)=!, \
     ON_COMPLETION varchar(12)!, CREATED datetime, LAST_ALTERED datetime, LAST_EXECUTED datetime, \
@@ -74,27 +74,27 @@ pub(super) const INNODB_TRX: &str = "\
 pub(super) const KEYWORDS: &str = "WORD varchar(128), RESERVED int";
 
 pub(super) const KEY_COLUMN_USAGE: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)~, \
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
-    varchar(64), ORDINAL_POSITION int+!, POSITION_IN_UNIQUE_CONSTRAINT int+, REFERENCED_TABLE_SCHEMA \
-    varchar(64)=, REFERENCED_TABLE_NAME varchar(64)=, REFERENCED_COLUMN_NAME varchar(64)";
+    varchar(64)~, ORDINAL_POSITION int+!, POSITION_IN_UNIQUE_CONSTRAINT int+, REFERENCED_TABLE_SCHEMA \
+    varchar(64)=, REFERENCED_TABLE_NAME varchar(64)=, REFERENCED_COLUMN_NAME varchar(64)~";
 
 pub(super) const PARAMETERS: &str = "\
     SPECIFIC_CATALOG varchar(64)=!, SPECIFIC_SCHEMA varchar(64)=!, SPECIFIC_NAME varchar(64)!, \
     ORDINAL_POSITION bigint+!, PARAMETER_MODE varchar(5)=, PARAMETER_NAME varchar(64), DATA_TYPE \
-    text, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
+    text=, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
     NUMERIC_SCALE bigint, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
-    varchar(64), DTD_IDENTIFIER text!, ROUTINE_TYPE varchar(9)=!";
+    varchar(64), DTD_IDENTIFIER text=!, ROUTINE_TYPE varchar(9)=!";
 
 pub(super) const PARTITIONS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
-    PARTITION_NAME varchar(64), SUBPARTITION_NAME varchar(64), PARTITION_ORDINAL_POSITION int+, \
+    PARTITION_NAME varchar(64)~, SUBPARTITION_NAME varchar(64)~, PARTITION_ORDINAL_POSITION int+, \
     SUBPARTITION_ORDINAL_POSITION int+, SECONDARY_LOAD varchar(1)=, PARTITION_METHOD varchar(13), \
     SUBPARTITION_METHOD varchar(13), PARTITION_EXPRESSION varchar(2048)=, SUBPARTITION_EXPRESSION \
-    varchar(2048)=, PARTITION_DESCRIPTION text, TABLE_ROWS bigint+, AVG_ROW_LENGTH bigint+, \
+    varchar(2048)=, PARTITION_DESCRIPTION text=, TABLE_ROWS bigint+, AVG_ROW_LENGTH bigint+, \
     DATA_LENGTH bigint+, MAX_DATA_LENGTH bigint+, INDEX_LENGTH bigint+, DATA_FREE bigint+, \
     CREATE_TIME datetime, UPDATE_TIME datetime, CHECK_TIME datetime, CHECKSUM bigint, \
-    PARTITION_COMMENT text!, NODEGROUP varchar(256), TABLESPACE_NAME varchar(268)=";
+    PARTITION_COMMENT text=!, NODEGROUP varchar(256), TABLESPACE_NAME varchar(268)=";
 
 pub(super) const PLUGINS: &str = "\
     PLUGIN_NAME varchar(64)!, PLUGIN_VERSION varchar(20)!, PLUGIN_STATUS varchar(10)!, PLUGIN_TYPE \
@@ -107,20 +107,20 @@ pub(super) const PROCESSLIST: &str = "\
     int!, STATE varchar(64), INFO text";
 
 pub(super) const REFERENTIAL_CONSTRAINTS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)~, \
     UNIQUE_CONSTRAINT_CATALOG varchar(64)=!, UNIQUE_CONSTRAINT_SCHEMA varchar(64)=!, \
-    UNIQUE_CONSTRAINT_NAME varchar(64), MATCH_OPTION varchar(7)=!, UPDATE_RULE varchar(11)=!, \
+    UNIQUE_CONSTRAINT_NAME varchar(64)~, MATCH_OPTION varchar(7)=!, UPDATE_RULE varchar(11)=!, \
     DELETE_RULE varchar(11)=!, TABLE_NAME varchar(64)=!, REFERENCED_TABLE_NAME varchar(64)=!";
 
 pub(super) const ROUTINES: &str = "\
     SPECIFIC_NAME varchar(64)!, ROUTINE_CATALOG varchar(64)=!, ROUTINE_SCHEMA varchar(64)=!, \
-    ROUTINE_NAME varchar(64)!, ROUTINE_TYPE varchar(9)=!, DATA_TYPE text, CHARACTER_MAXIMUM_LENGTH \
+    ROUTINE_NAME varchar(64)!, ROUTINE_TYPE varchar(9)=!, DATA_TYPE text=, CHARACTER_MAXIMUM_LENGTH \
     bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, NUMERIC_SCALE int+, \
     DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME varchar(64), \
-    DTD_IDENTIFIER text, ROUTINE_BODY varchar(8)!, ROUTINE_DEFINITION text, EXTERNAL_NAME text, \
+    DTD_IDENTIFIER text=, ROUTINE_BODY varchar(8)!, ROUTINE_DEFINITION text=, EXTERNAL_NAME text, \
     EXTERNAL_LANGUAGE varchar(64)=!, PARAMETER_STYLE varchar(3)!, IS_DETERMINISTIC varchar(3)!, \
     SQL_DATA_ACCESS varchar(17)=!, SQL_PATH text, SECURITY_TYPE varchar(7)=!, CREATED datetime, \
-    LAST_ALTERED datetime, SQL_MODE varchar(547)=!, ROUTINE_COMMENT text!, DEFINER varchar(288)=!, \
+    LAST_ALTERED datetime, SQL_MODE varchar(547)=!, ROUTINE_COMMENT text=!, DEFINER varchar(288)=!, \
     CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION varchar(64)!, DATABASE_COLLATION \
     varchar(64)!";
 
@@ -134,10 +134,10 @@ pub(super) const SCHEMA_PRIVILEGES: &str = "\
 
 pub(super) const STATISTICS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, NON_UNIQUE \
-    int!, INDEX_SCHEMA varchar(64)=!, INDEX_NAME varchar(64), SEQ_IN_INDEX int+!, COLUMN_NAME \
-    varchar(64), COLLATION varchar(1), CARDINALITY bigint, SUB_PART bigint, PACKED text, NULLABLE \
+    int!, INDEX_SCHEMA varchar(64)=!, INDEX_NAME varchar(64)~, SEQ_IN_INDEX int+!, COLUMN_NAME \
+    varchar(64)~, COLLATION varchar(1), CARDINALITY bigint, SUB_PART bigint, PACKED text, NULLABLE \
     varchar(3)!, INDEX_TYPE varchar(11)=!, COMMENT varchar(8)!, INDEX_COMMENT varchar(2048)=!, \
-    IS_VISIBLE varchar(3)!, EXPRESSION text";
+    IS_VISIBLE varchar(3)!, EXPRESSION text=";
 
 pub(super) const TABLES: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, TABLE_TYPE \
@@ -148,7 +148,7 @@ pub(super) const TABLES: &str = "\
     TABLE_COMMENT text";
 
 pub(super) const TABLE_CONSTRAINTS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)~, \
     TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, CONSTRAINT_TYPE varchar(11)=!, ENFORCED \
     varchar(3)=!";
 
@@ -160,7 +160,7 @@ pub(super) const TRIGGERS: &str = "\
     TRIGGER_CATALOG varchar(64)=!, TRIGGER_SCHEMA varchar(64)=!, TRIGGER_NAME varchar(64)!, \
     EVENT_MANIPULATION varchar(6)=!, EVENT_OBJECT_CATALOG varchar(64)=!, EVENT_OBJECT_SCHEMA \
     varchar(64)=!, EVENT_OBJECT_TABLE varchar(64)=!, ACTION_ORDER int+!, ACTION_CONDITION text, \
-    ACTION_STATEMENT text!, ACTION_ORIENTATION varchar(3)!, ACTION_TIMING varchar(6)=!, \
+    ACTION_STATEMENT text=!, ACTION_ORIENTATION varchar(3)!, ACTION_TIMING varchar(6)=!, \
     ACTION_REFERENCE_OLD_TABLE text, ACTION_REFERENCE_NEW_TABLE text, ACTION_REFERENCE_OLD_ROW \
     varchar(3)!, ACTION_REFERENCE_NEW_ROW varchar(3)!, CREATED timestamp(2)!, SQL_MODE \
     varchar(547)=!, DEFINER varchar(288)=!, CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION \
@@ -180,7 +180,7 @@ pub(super) const VIEW_TABLE_USAGE: &str = "\
 
 pub(super) const VIEWS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
-    VIEW_DEFINITION text, CHECK_OPTION varchar(8)=, IS_UPDATABLE varchar(3)=, DEFINER varchar(288)=, \
+    VIEW_DEFINITION text=, CHECK_OPTION varchar(8)=, IS_UPDATABLE varchar(3)=, DEFINER varchar(288)=, \
     SECURITY_TYPE varchar(7)=, CHARACTER_SET_CLIENT varchar(64)!, COLLATION_CONNECTION varchar(64)!";
 
 pub(super) const APPLICABLE_ROLES: &str = "\
@@ -193,17 +193,17 @@ pub(super) const ENABLED_ROLES: &str = "\
     varchar(3)!";
 
 pub(super) const ROLE_COLUMN_GRANTS: &str = "\
-    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)!, GRANTEE_HOST char(255)!, \
-    TABLE_CATALOG varchar(3)!, TABLE_SCHEMA char(64)!, TABLE_NAME char(64)!, COLUMN_NAME \
-    char(64)!, PRIVILEGE_TYPE varchar(32)!, IS_GRANTABLE varchar(3)!";
+    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)=!, GRANTEE_HOST char(255)!, \
+    TABLE_CATALOG varchar(3)!, TABLE_SCHEMA char(64)=!, TABLE_NAME char(64)=!, COLUMN_NAME \
+    char(64)=!, PRIVILEGE_TYPE varchar(32)!, IS_GRANTABLE varchar(3)!";
 
 pub(super) const ROLE_TABLE_GRANTS: &str = "\
-    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)!, GRANTEE_HOST char(255)!, \
-    TABLE_CATALOG varchar(3)!, TABLE_SCHEMA char(64)!, TABLE_NAME char(64)!, PRIVILEGE_TYPE \
+    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)=!, GRANTEE_HOST char(255)!, \
+    TABLE_CATALOG varchar(3)!, TABLE_SCHEMA char(64)=!, TABLE_NAME char(64)=!, PRIVILEGE_TYPE \
     varchar(128)!, IS_GRANTABLE varchar(3)!";
 
 pub(super) const USER_ATTRIBUTES: &str = "\
-    USER char(32)!, HOST char(255)!, ATTRIBUTE text";
+    USER char(32)=!, HOST char(255)!, ATTRIBUTE text";
 
 pub(super) const MYSQL_COLUMNS_PRIV: &str = "\
     Host char(255)!, Db char(64)=!, User char(32)=!, Table_name char(64)=!, Column_name \

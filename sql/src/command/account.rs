@@ -86,7 +86,7 @@ pub fn user(c: &mut Cursor) -> Parsed<UserName> {
     } else {
         "%".into()
     };
-    let (user, host) = (user.trim_matches(' '), host.trim_matches(' '));
+    let (user, host) = (user.trim_ascii(), host.trim_ascii());
     // No client can say such a name.
     if user.contains('\0') || host.contains('\0') {
         return Err(c.error());

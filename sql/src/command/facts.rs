@@ -83,6 +83,12 @@ impl Command {
             Command::Show(show, _) => Facts::of(show.counter()),
             Command::ExplainConnection { .. } => Facts::of("explain_other").not_preparable(),
             Command::Kill { .. } => Facts::of("kill"),
+            Command::Shutdown => Facts::of("shutdown")
+                .not_preparable()
+                .needs(needed::SHUTDOWN),
+            Command::Restart => Facts::of("restart")
+                .not_preparable()
+                .needs(needed::SHUTDOWN),
             Command::Flush { .. } => Facts::of("flush").commits().needs(self.flushing()),
             Command::FlushTables { .. } => Facts::of("flush").commits().needs(needed::FLUSH_TABLES),
             Command::Install(_) => Facts::of("install_component").commits(),

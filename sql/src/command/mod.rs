@@ -501,6 +501,10 @@ pub enum Command {
         /// The expression's text.
         id: String,
     },
+    /// SHUTDOWN.
+    Shutdown,
+    /// RESTART.
+    Restart,
     /// FLUSH, which writes what is buffered; BINARY LOGS also rotates.
     Flush {
         /// BINARY LOGS or LOGS.

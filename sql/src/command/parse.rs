@@ -153,6 +153,10 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
             connection,
             id: c.take_rest(),
         }
+    } else if c.eat("SHUTDOWN") {
+        Command::Shutdown
+    } else if c.eat("RESTART") {
+        Command::Restart
     } else if c.eat("FLUSH") {
         flush(c)?
     } else if c.eat("PURGE") {
@@ -209,7 +213,7 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
 
 /// Statements of MySQL that are not there at all: 1235 says so instead of a syntax error.
 fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
-    const REFUSED: [&str; 17] = [
+    const REFUSED: [&str; 15] = [
         "CALL",
         "HANDLER",
         "LOAD",
@@ -225,8 +229,6 @@ fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
         "SIGNAL",
         "RESIGNAL",
         "GET",
-        "SHUTDOWN",
-        "RESTART",
     ];
     // What loads rows is the planner's.
     if c.are(&["LOAD", "DATA"]) || c.are(&["LOAD", "XML"]) {

@@ -61,6 +61,7 @@ pub(super) fn alter(
     if name.is_empty() {
         return Err(SqlError::no_database().into());
     }
+    check_length(name)?;
     ctx.check_database(name)?;
     charset.warn(ctx.warnings);
     let dictionary = ctx.engine.dictionary();
@@ -77,6 +78,7 @@ pub(super) fn alter(
 }
 
 pub(super) fn drop(name: &str, if_exists: bool, text: &str, ctx: &mut DdlContext<'_>) -> Outcome {
+    check_length(name)?;
     ctx.check_database(name)?;
     let dictionary = ctx.engine.dictionary();
     if dictionary.database(name).is_none() {

@@ -10,13 +10,15 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{ExprType, Origin, SqlMode, assign, assign_from, eval, implicit_default, text},
+    expr::{
+        ExprType, Origin, SqlMode, VariableScope, assign, assign_from, eval, implicit_default, text,
+    },
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
     invariant::broken,
     txn::{LockMode, OnConflict, Read},
-    types::{Column, ColumnType, DateTime, Table, Value, row},
+    types::{Collation, Column, ColumnType, DateTime, Table, Value, row},
 };
 use std::sync::Arc;
 
@@ -225,7 +227,10 @@ impl<'p> Inserter<'p> {
 
     fn outcome(self, single: bool, context: &ExecContext) -> Outcome {
         let warnings = context.eval.warnings.count();
-        let info = if single {
+        // What is told of a row that IGNORE leaves out does not count.
+        let of_left_out = if context.ignore { self.duplicates } else { 0 };
+        let is_told = warnings > of_left_out && tells_warnings(context);
+        let info = if single && !is_told {
             String::new()
         } else {
             format!(
@@ -792,7 +797,14 @@ pub(crate) fn zero(column: &Column) -> Value {
     first.unwrap_or_else(|| implicit_default(column))
 }
 
-/// A byte of a BIT as errors show it.
+/// sql_warnings: an INSERT of one row tells of its warnings, too.
+fn tells_warnings(context: &ExecContext) -> bool {
+    let environment = &context.eval.environment;
+    let value = environment.system_variable(VariableScope::Session, "sql_warnings");
+    matches!(value, Ok(Value::Int(1)))
+}
+
+/// A byte of a BIT or of a binary string as errors show it.
 fn put_visible(byte: u8, out: &mut Vec<u8>) {
     if (0x20..0x7F).contains(&byte) {
         out.push(byte);
@@ -834,7 +846,19 @@ pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> Strin
                     }
                     _ => bytes.len(),
                 };
-                entry.extend_from_slice(bytes.get(..length).unwrap_or(bytes));
+                let mut bytes = bytes.get(..length).unwrap_or(bytes);
+                match column {
+                    Some(column) if column.collation == Collation::Binary => {
+                        // A BINARY column's value is filled up with zeros.
+                        while let (ColumnType::Char(_), [rest @ .., 0]) = (column.ty, bytes)
+                            && !rest.is_empty()
+                        {
+                            bytes = rest;
+                        }
+                        bytes.iter().for_each(|byte| put_visible(*byte, &mut entry));
+                    }
+                    _ => entry.extend_from_slice(bytes),
+                }
             }
             Some(Value::UInt(bits)) if is_bit => {
                 let bytes = column.map_or(1, Column::value_bytes) as usize;

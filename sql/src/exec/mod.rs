@@ -14,7 +14,7 @@ mod check;
 mod derived;
 mod distinct;
 mod export;
-mod files;
+pub(crate) mod files;
 mod foreign_key;
 mod generated;
 mod hash_index;

@@ -205,6 +205,16 @@ pub trait Environment {
         let _ = password;
         0
     }
+    /// LOAD_FILE(): what a file has, if it is there and may be read.
+    fn load_file(&self, name: &str) -> Option<Vec<u8>> {
+        let _ = name;
+        None
+    }
+    /// The number in performance_schema.threads of a connection, if it is there.
+    fn thread_of(&self, connection: u64) -> Option<u64> {
+        let _ = connection;
+        None
+    }
     /// The next number of the generator that SET rand_seed1 and rand_seed2 made, if they did.
     fn seeded(&mut self) -> Option<f64> {
         None

@@ -638,11 +638,14 @@ impl Planner<'_> {
         alias: Option<&str>,
         needed: &[Privilege],
     ) -> Result<Relation, SqlError> {
-        let parts: Vec<&str> = name
-            .0
-            .iter()
-            .filter_map(|part| part.as_ident().map(|i| i.value.as_str()))
-            .collect();
+        let idents: Vec<&ast::Ident> = name.0.iter().filter_map(|part| part.as_ident()).collect();
+        // A user variable, which the library takes for a name.
+        let is_variable =
+            |ident: &&&ast::Ident| ident.quote_style.is_none() && ident.value.starts_with('@');
+        if let Some(variable) = idents.iter().find(is_variable) {
+            return Err(self.text.error_at_word(&variable.value));
+        }
+        let parts: Vec<&str> = idents.iter().map(|ident| ident.value.as_str()).collect();
         let (database, table) = match parts.as_slice() {
             [table] if self.context.settings.database.is_empty() => {
                 let _ = table;

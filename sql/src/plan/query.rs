@@ -77,6 +77,18 @@ impl<'a> Around<'a> {
         self.order.is_empty() && self.limit.is_none()
     }
 
+    /// What of them is also around an operand of a set operation: its rows are locked if it is the last one.
+    pub fn of_operand(&self, is_last: bool) -> Around<'a> {
+        Around {
+            locks: match is_last {
+                true => self.locks.clone(),
+                false => Vec::new(),
+            },
+            pushed: self.pushed.clone(),
+            ..Around::default()
+        }
+    }
+
     /// The clauses of a query in parentheses with those around it, if they are as if they stood
     /// together: no rows are left out before they are put in another order.
     fn merged(&self, inner: &Around<'a>) -> Option<Around<'a>> {

@@ -31,11 +31,7 @@ impl Planner<'_> {
             return self.union_rows(body, &around);
         }
         // Queries run for the rows of a block.
-        let plain = Around {
-            locks: around.locks.clone(),
-            pushed: around.pushed.clone(),
-            ..Around::default()
-        };
+        let plain = around.of_operand(true);
         let union = |planner: &mut Self| planner.union_rows(body, &plain);
         let (block, columns) = self.block_of_rows(&around, union)?;
         Ok((Query::of_block(block), columns))
@@ -117,7 +113,7 @@ impl Planner<'_> {
                 set_quantifier,
                 right,
             } => {
-                self.union_operand(left, around, operands)?;
+                self.union_operand(left, &around.of_operand(false), operands)?;
                 self.add_operand(right, around, operands)?;
                 if !self.keeps_all(*set_quantifier)? {
                     operands.distinct = operands.blocks.len();
@@ -148,7 +144,7 @@ impl Planner<'_> {
                 self.text
                     .refuse_behind("MINUS", *op == ast::SetOperator::Minus)?;
                 self.keeps_all(*set_quantifier)?;
-                self.operands(left, combined, around, operands)?;
+                self.operands(left, combined, &around.of_operand(false), operands)?;
                 self.add_operand(right, around, operands)
             }
             _ => self.add_operand(body, around, operands),
@@ -170,12 +166,7 @@ impl Planner<'_> {
             ast::SetExpr::Insert(_) => return Err(self.text.error_at_word("INSERT")),
             _ => return Err(SqlError::not_supported("this query")),
         }
-        let around = Around {
-            locks: around.locks.clone(),
-            pushed: around.pushed.clone(),
-            ..Around::default()
-        };
-        let (block, named) = self.block_of(operand, around)?;
+        let (block, named) = self.block_of(operand, around.of_operand(true))?;
         operands.add(block, named);
         Ok(())
     }

@@ -410,6 +410,7 @@ pub mod needed {
         DROP_ROLE [Static(P::CreateUser), Static(P::DropRole)];
         ROLE_ADMIN [Static(P::Super), Dynamic("ROLE_ADMIN")];
         AUDIT_ADMIN [Dynamic("AUDIT_ADMIN")];
+        SHUTDOWN [Static(P::Shutdown)];
         REPLICATION_SLAVE [Static(P::ReplicationSlave)];
         LOG_READERS [Static(P::Super), Static(P::ReplicationClient)];
         BINLOG_ADMIN [Static(P::Super), Dynamic("BINLOG_ADMIN")];

@@ -52,6 +52,9 @@ impl Session {
                 return self.explain_connection(format.as_deref(), *id, out);
             }
             Command::Kill { connection, id } => self.kill(*connection, id, params)?,
+            Command::Shutdown => self.state.instance.shut_down(&self.state.account.0)?,
+            // Whoever started the process would start it again, and cannot be asked to.
+            Command::Restart => return Err(SqlError::restart_failed()),
             Command::Flush {
                 logs,
                 query_logs,

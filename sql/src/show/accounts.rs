@@ -6,6 +6,7 @@ use crate::{
     catalog::text,
     command::UserName,
     error::SqlError,
+    lexer::Mode,
     password_history::{or_default, required_text},
     privileges::{DYNAMIC, Privilege, quoted_account},
     state::State,
@@ -103,10 +104,11 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
         1142 => session.refused_database("mysql"),
         _ => error,
     })?;
+    let mode = session.settings().lexer;
     let stored = if account.authentication.is_empty() {
         String::new()
     } else {
-        format!(" AS '{}'", escaped(&account.authentication))
+        format!(" AS '{}'", escaped(&account.authentication, mode))
     };
     let roles = account.default_roles.iter();
     let roles = roles.map(|(user, host)| quoted_account(user, host));
@@ -115,7 +117,7 @@ pub(super) fn create_user(session: &State, name: &UserName) -> Result<Shown, Sql
         roles => format!(" DEFAULT ROLE {roles}"),
     };
     let attribute = account.attributes_text().map_or_else(String::new, |text| {
-        format!(" ATTRIBUTE '{}'", escaped(&text))
+        format!(" ATTRIBUTE '{}'", escaped(&text, mode))
     });
     let expiry = match account.password_expired {
         true => String::new(),
@@ -156,8 +158,12 @@ fn shown_limits(limits: Limits) -> String {
     }
 }
 
-/// A string's contents, with backslashes before what may not stand in one.
-fn escaped(text: &str) -> String {
+/// A string's contents, with backslashes before what may not stand in one, or, where they mean nothing,
+/// with quotes doubled.
+fn escaped(text: &str, mode: Mode) -> String {
+    if mode.no_backslash_escapes {
+        return text.replace('\'', "''");
+    }
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -4,8 +4,10 @@ use super::{State, UserVariables};
 use crate::{
     command::SetScope,
     error::SqlError,
+    exec::files::Files,
     expr::{self, EvalContext, Seeds, Statement, VariableScope},
     password_policy::Policy,
+    plan::FileUse,
     user_locks::Holder,
     variables,
     warnings::Warnings,
@@ -201,6 +203,31 @@ impl expr::Environment for Changes<'_> {
         policy.map_or(0, |policy| {
             policy.strength(password, &names, &instance.dictionary_words())
         })
+    }
+    fn load_file(&self, name: &str) -> Option<Vec<u8>> {
+        let state = self.state;
+        state.may_use(FileUse::Read).ok()?;
+        let engine = &state.instance.engine;
+        let files = Files::new(engine.env(), engine.dir(), self);
+        let (_, file) = files.open(name).ok()?;
+        // What is longer than a packet is refused: one byte more says that it is.
+        let max = state.settings().packet_bytes_max;
+        let length = usize::try_from(file.len().ok()?.min(max.saturating_add(1))).ok()?;
+        let mut bytes = vec![0; length];
+        let mut there = 0;
+        while there < length {
+            let rest = bytes.get_mut(there..)?;
+            match file.read_at(rest, there as u64).ok()? {
+                0 => return None,
+                read => there += read,
+            }
+        }
+        Some(bytes)
+    }
+    fn thread_of(&self, connection: u64) -> Option<u64> {
+        let sessions = self.state.instance.sessions.list();
+        let found = sessions.iter().find(|entry| entry.id == connection);
+        found.map(|entry| entry.id)
     }
     fn secret(&mut self, bytes: &mut [u8]) -> bool {
         self.state.instance.env().random(bytes).is_ok()

@@ -43,6 +43,9 @@ use std::{
 /// variables that are its own this way (thread pools, timeouts), as the engine's are applied here.
 pub type VariableHook = Box<dyn Fn(&str, &Value) -> Result<(), SqlError> + Send + Sync>;
 
+/// Begins to stop the server, for this user.
+pub type Stop = Box<dyn Fn(&str) + Send + Sync>;
+
 /// An account and its active roles: their names and hosts.
 type Holder = (String, String, Vec<(String, String)>);
 /// What each of them may do.
@@ -107,6 +110,7 @@ pub struct Instance {
     words: Mutex<Arc<Dictionary>>,
     pool: OnceLock<Box<dyn Pool>>,
     tls: OnceLock<Box<dyn Tls>>,
+    stop: OnceLock<Stop>,
     replication: OnceLock<Arc<dyn Replication>>,
     coordinates: AtomicBool,
 }
@@ -151,6 +155,7 @@ impl Instance {
             words: Mutex::default(),
             pool: OnceLock::new(),
             tls: OnceLock::new(),
+            stop: OnceLock::new(),
             replication: OnceLock::new(),
             coordinates: AtomicBool::new(false),
         });
@@ -569,6 +574,18 @@ impl Instance {
     /// The server's scheduler, if there is a server.
     pub fn pool(&self) -> Option<&dyn Pool> {
         self.pool.get().map(|pool| &**pool)
+    }
+    /// Says how the server is stopped; once, at its start.
+    pub fn stopped_by(&self, stop: Stop) {
+        // As with the scheduler.
+        let _ = self.stop.set(stop);
+    }
+    /// SHUTDOWN by this user: the server begins to stop. 1235 where no server is.
+    pub fn shut_down(&self, user: &str) -> Result<(), SqlError> {
+        let stop = self.stop.get();
+        let stop = stop.ok_or_else(|| SqlError::not_supported("SHUTDOWN"))?;
+        stop(user);
+        Ok(())
     }
     /// Says who encrypts; once, at the start of a server.
     pub fn encrypted_by(&self, tls: Box<dyn Tls>) {

@@ -71,6 +71,7 @@ counters! {
     ComRepair "Com_repair";
     ComReplace "Com_replace";
     ComReplaceSelect "Com_replace_select";
+    ComRestart "Com_restart";
     ComRevoke "Com_revoke";
     ComRollback "Com_rollback";
     ComRollbackToSavepoint "Com_rollback_to_savepoint";
@@ -104,6 +105,7 @@ counters! {
     ComShowTables "Com_show_tables";
     ComShowVariables "Com_show_variables";
     ComShowWarnings "Com_show_warnings";
+    ComShutdown "Com_shutdown";
     ComStmtClose "Com_stmt_close";
     ComStmtExecute "Com_stmt_execute";
     ComStmtPrepare "Com_stmt_prepare";

@@ -666,7 +666,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "sql_warnings",
-        "MySQL: an INSERT of one row tells its warnings",
+        "an INSERT of one row tells how many warnings it has",
     ),
     (
         "ssl_ca",

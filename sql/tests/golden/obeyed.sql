@@ -179,3 +179,13 @@ select format(-1234567.891, 2, 'de_DE'), format(-999.5, 0, 'en_IN'), format(123,
 select format(1234567.5, 2, 'EN_us'), format(1234567.5, 2, 'de_AT'), format(1234567.5, 2, 'ar_SA'), format(1234567.5, 2, 'ru_RU'), format(1234567.5, 2, 'it_CH'), format(1234567.5, 2, 'bg_BG');
 select format(1234567.891,2,'nope'), format(1234567.891,2,null), format(1234567.891,2,'');
 select format(1234567.891,2,3);
+SET sql_warnings = 1, sql_mode = '';
+CREATE TABLE warned (a TINYINT UNIQUE, b INT);
+INSERT INTO warned VALUES (1000, 1);
+INSERT INTO warned VALUES (5, 6);
+INSERT IGNORE INTO warned VALUES (5, 6);
+INSERT INTO warned SET a = -5000;
+REPLACE INTO warned VALUES (999, 2);
+SET sql_warnings = DEFAULT;
+REPLACE INTO warned VALUES (999, 2);
+SET sql_mode = DEFAULT;

@@ -1,6 +1,9 @@
 //! Where the bytes of a LOAD DATA come from: a file of the server, or one that the client sends.
 
-use super::super::{ExecContext, Stop, files};
+use super::super::{
+    ExecContext, Stop,
+    files::{self, Files},
+};
 use crate::output::Output;
 use cohort_engine::env::File;
 use std::path::PathBuf;
@@ -41,7 +44,7 @@ impl<'o> Source<'o> {
             out.ask_for_file(name).map_err(Stop::Gone)?;
             return Ok(Source::Client { out, over: false });
         }
-        let (path, file) = files::open(name, context)?;
+        let (path, file) = Files::of(context).open(name)?;
         Ok(Source::Server {
             path,
             file,

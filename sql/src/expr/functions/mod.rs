@@ -5,6 +5,7 @@ mod aes;
 mod beside_dates;
 pub(super) mod calendar;
 pub(super) mod cast;
+mod compressed;
 mod control;
 pub(crate) mod gtid;
 mod info;
@@ -15,6 +16,7 @@ mod numeric;
 mod periods;
 mod regexp;
 mod scanned;
+mod server;
 mod sets;
 mod string;
 mod temporal;
@@ -505,7 +507,7 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 11] = [
+const TABLES: [&[Function]; 13] = [
     control::FUNCTIONS,
     string::FUNCTIONS,
     numeric::FUNCTIONS,
@@ -517,16 +519,13 @@ const TABLES: [&[Function]; 11] = [
     gtid::FUNCTIONS,
     sets::FUNCTIONS,
     periods::FUNCTIONS,
+    compressed::FUNCTIONS,
+    server::FUNCTIONS,
 ];
 
 /// Functions that MySQL has and that are not here yet.
 const MISSING: &[&str] = &[
-    "benchmark",
-    "compress",
-    "uncompress",
-    "uncompressed_length",
     "json_table",
-    "load_file",
     "weight_string",
     "sounds",
     "extractvalue",
@@ -535,8 +534,6 @@ const MISSING: &[&str] = &[
     "master_pos_wait",
     "source_pos_wait",
     "name_const",
-    "statement_digest",
-    "statement_digest_text",
     "row_number",
     "rank",
     "dense_rank",
@@ -550,8 +547,6 @@ const MISSING: &[&str] = &[
     "percent_rank",
     "icu_version",
     "roles_graphml",
-    "ps_current_thread_id",
-    "ps_thread_id",
     "etag",
     "vector_dim",
     "string_to_vector",

@@ -346,7 +346,8 @@ fn compile(source: &[u8], ignore_case: bool) -> Result<Regex, SqlError> {
     if pattern.is_empty() {
         return Err(SqlError::regexp_illegal_argument());
     }
-    RegexBuilder::new(&Translation::of(pattern)?)
+    let translated = Translation::of(pattern)?;
+    RegexBuilder::new(&translated)
         .case_insensitive(ignore_case)
         .size_limit(SIZE_LIMIT)
         .build()
@@ -354,17 +355,47 @@ fn compile(source: &[u8], ignore_case: bool) -> Result<Regex, SqlError> {
             regex::Error::CompiledTooBig(_) => {
                 SqlError::not_supported("regular expressions of this size")
             }
-            _ if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") => {
-                unsupported("look-around")
-            }
-            regex::Error::Syntax(why) if why.contains("invalid character class range") => {
-                SqlError::regexp_invalid_range()
-            }
-            _ if pattern.matches('[').count() > pattern.matches(']').count() => {
-                SqlError::regexp_missing_close_bracket()
-            }
-            _ => SqlError::regexp_illegal_argument(),
+            _ => flaw(&translated),
         })
+}
+
+/// What is wrong with a pattern, as MySQL says it.
+fn flaw(translated: &str) -> SqlError {
+    use regex_syntax::ast::{ErrorKind, parse::Parser};
+    let Err(error) = Parser::new().parse(translated) else {
+        return SqlError::regexp_illegal_argument();
+    };
+    let start = error.span().start;
+    match error.kind() {
+        ErrorKind::ClassUnclosed | ErrorKind::ClassEscapeInvalid => {
+            SqlError::regexp_missing_close_bracket()
+        }
+        ErrorKind::ClassRangeInvalid => SqlError::regexp_invalid_range(),
+        ErrorKind::GroupUnclosed | ErrorKind::GroupUnopened => SqlError::regexp_parenthesis(),
+        ErrorKind::RepetitionMissing
+        | ErrorKind::FlagUnrecognized
+        | ErrorKind::FlagDuplicate { .. }
+        | ErrorKind::FlagRepeatedNegation { .. }
+        | ErrorKind::FlagDanglingNegation => SqlError::regexp_syntax(start.line, start.column),
+        ErrorKind::FlagUnexpectedEof => SqlError::regexp_invalid_flag(),
+        ErrorKind::RepetitionCountInvalid => SqlError::regexp_max_below_min(),
+        ErrorKind::RepetitionCountUnclosed | ErrorKind::RepetitionCountDecimalEmpty => {
+            SqlError::regexp_bad_interval()
+        }
+        ErrorKind::DecimalInvalid => SqlError::regexp_number_too_big(),
+        ErrorKind::EscapeUnrecognized
+        | ErrorKind::EscapeUnexpectedEof
+        | ErrorKind::EscapeHexInvalid
+        | ErrorKind::EscapeHexInvalidDigit
+        | ErrorKind::EscapeHexEmpty => SqlError::regexp_bad_escape(),
+        ErrorKind::GroupNameEmpty
+        | ErrorKind::GroupNameInvalid
+        | ErrorKind::GroupNameDuplicate { .. }
+        | ErrorKind::GroupNameUnexpectedEof => SqlError::regexp_invalid_group_name(),
+        ErrorKind::UnsupportedBackreference => unsupported("back references"),
+        ErrorKind::UnsupportedLookAround => unsupported("look-around"),
+        _ => SqlError::regexp_illegal_argument(),
+    }
 }
 
 /// What ends a line.
@@ -431,7 +462,7 @@ impl<'p> Translation<'p> {
             '(' if rest.starts_with("(?#") => {
                 let end = rest
                     .find(')')
-                    .ok_or_else(SqlError::regexp_illegal_argument)?;
+                    .ok_or_else(SqlError::regexp_parenthesis)?;
                 self.replace(end + 1, "");
             }
             '+' if was_quantified => return Err(unsupported("possessive quantifiers")),

@@ -1,0 +1,121 @@
+//! Functions on the server: its files, its threads, the digests of statements; BENCHMARK.
+
+use super::{Args, Function, bytes, function, may_make, volatile};
+use crate::{
+    command::{self, Cursor},
+    ddl, digest,
+    error::SqlError,
+    expr::{EvalContext, ExprType, types::coercibility},
+    parse,
+};
+use cohort_engine::types::Value;
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    volatile(
+        "benchmark",
+        (2, 2),
+        |_| ExprType::int(1).or_null(),
+        benchmark,
+    ),
+    volatile(
+        "load_file",
+        (1, 1),
+        |_| ExprType::bytes(16_777_216).or_null(),
+        load_file,
+    ),
+    function(
+        "ps_current_thread_id",
+        (0, 0),
+        |_| ExprType::bigint(true).or_null(),
+        |_, context| Ok(thread(context.statement.connection_id, context)),
+    ),
+    volatile(
+        "ps_thread_id",
+        (1, 1),
+        |_| ExprType::bigint(true).or_null(),
+        |args, context| {
+            let connection = args.int(0, context)?;
+            let connection = connection.and_then(|id| u64::try_from(id).ok());
+            Ok(connection.map_or(Value::Null, |id| thread(id, context)))
+        },
+    ),
+    function(
+        "statement_digest",
+        (1, 1),
+        |t| ExprType::string(64, t.collation, coercibility::LITERAL).or_null(),
+        |args, context| {
+            let text = digest_text(args, context)?;
+            Ok(text.map_or(Value::Null, |text| {
+                bytes(digest::digest(&text).into_bytes())
+            }))
+        },
+    ),
+    function(
+        "statement_digest_text",
+        (1, 1),
+        |t| ExprType::string(67_108_864, t.collation, coercibility::LITERAL).or_null(),
+        |args, context| {
+            let text = digest_text(args, context)?;
+            Ok(text.map_or(Value::Null, |text| bytes(text.into_bytes())))
+        },
+    ),
+];
+
+/// An evaluation counts as the look at so many bytes.
+const EACH: usize = 256;
+
+/// Evaluates the second argument as often as the first one says.
+fn benchmark(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(count) = args.int(0, context)? else {
+        return Ok(Value::Null);
+    };
+    if count < 0 {
+        let wrong = SqlError::incorrect_value_for_function("count", count, "benchmark");
+        context.warnings.warn(wrong);
+        return Ok(Value::Null);
+    }
+    for _ in 0..count {
+        args.value(1, context)?;
+        context.strive(EACH)?;
+    }
+    Ok(Value::Int(0))
+}
+
+/// What a file of the server has; NULL if it is not there or may not be read.
+fn load_file(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
+    let Some(name) = args.string(0, context)? else {
+        return Ok(Value::Null);
+    };
+    let name = String::from_utf8_lossy(&name);
+    let Some(file) = context.environment.load_file(&name) else {
+        return Ok(Value::Null);
+    };
+    Ok(match may_make(file.len() as u64, "load_file", context) {
+        true => bytes(file),
+        false => Value::Null,
+    })
+}
+
+/// The number in performance_schema.threads of a connection.
+fn thread(connection: u64, context: &EvalContext<'_>) -> Value {
+    let thread = context.environment.thread_of(connection);
+    thread.map_or(Value::Null, Value::UInt)
+}
+
+/// A statement as its digest is made of: 3676 for what is none.
+fn digest_text(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<String>, SqlError> {
+    let Some(sql) = args.string(0, context)? else {
+        return Ok(None);
+    };
+    let mode = context.statement.sql_mode.lexer();
+    let not_one = |error: SqlError| SqlError::parse_error_in_digest(error.message);
+    if sql.iter().all(u8::is_ascii_whitespace) {
+        return Err(not_one(SqlError::empty_query()));
+    }
+    let mut cursor = Cursor::new(&sql, mode);
+    let is_command = command::parse(&mut cursor).map_err(not_one)?.is_some();
+    if !is_command && ddl::parse(&mut cursor).map_err(not_one)?.is_none() {
+        parse::parse(&sql, mode, None, |_| Ok(())).map_err(not_one)?;
+    }
+    Ok(Some(digest::text(&sql, mode)))
+}

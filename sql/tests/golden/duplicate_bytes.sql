@@ -1,0 +1,21 @@
+-- How 1062 shows the bytes of a key.
+CREATE TABLE a (v VARBINARY(30) PRIMARY KEY, b BINARY(4), UNIQUE KEY (b), l BLOB, UNIQUE KEY (l(3)), UNIQUE KEY two (b, v));
+INSERT INTO a VALUES (x'01', 'x', x'00FF41');
+INSERT INTO a VALUES (x'01', 'y', 'b');
+INSERT INTO a VALUES (x'02', 'x', 'b');
+INSERT INTO a VALUES (x'02', 'y', x'00FF4142');
+INSERT INTO a VALUES ('a b\'~', 'y', 'c');
+INSERT INTO a VALUES ('a b\'~', 'z', 'd');
+INSERT INTO a VALUES (x'7F80C3A4', x'0041', 'e');
+INSERT INTO a VALUES (x'7F80C3A4', 'w', 'f');
+INSERT INTO a VALUES (x'03', x'00410000', 'g');
+INSERT INTO a VALUES ('\n\t', x'00000000', 'h');
+INSERT INTO a VALUES ('\n\t', 'v', 'i');
+INSERT INTO a VALUES ('k', x'00000000', 'j');
+INSERT INTO a VALUES (REPEAT(x'01', 30), 'l', 'l');
+INSERT INTO a VALUES (REPEAT(x'01', 30), 'm', 'm');
+CREATE TABLE c (t VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, u VARCHAR(20) COLLATE utf8mb4_bin UNIQUE);
+INSERT INTO c VALUES ('ä', 'ä'), ('b', '\n\t');
+INSERT INTO c VALUES ('ä', 'z');
+INSERT INTO c VALUES ('y', 'ä');
+INSERT INTO c VALUES ('y', '\n\t');

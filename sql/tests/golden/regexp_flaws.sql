@@ -1,0 +1,26 @@
+-- What is wrong with a pattern.
+SELECT 'a' REGEXP '*a';
+SELECT 'a' REGEXP '[';
+SELECT 'a' REGEXP 'a{';
+SELECT 'a' REGEXP 'a{,';
+SELECT 'a' REGEXP 'a{x}';
+SELECT 'a' REGEXP '(';
+SELECT 'a' REGEXP 'a)';
+SELECT 'a' REGEXP 'ab\ncd(e';
+SELECT 'a' REGEXP '[b-a]';
+SELECT 'a' REGEXP 'a{3,2}';
+SELECT 'a' REGEXP '\\';
+SELECT 'a' REGEXP '+';
+SELECT 'a' REGEXP '?';
+SELECT 'a' REGEXP '';
+SELECT 'a' REGEXP '\\x{110000}';
+SELECT 'a' REGEXP '[a';
+SELECT 'a' REGEXP 'a{99999999999}';
+SELECT 'a' REGEXP '(?i';
+SELECT 'a' REGEXP 'a|*';
+SELECT 'a' REGEXP '(*a)';
+SELECT 'a' REGEXP 'ab\nc|*';
+SELECT REGEXP_LIKE('a', 'a', 'z');
+SELECT 'a' REGEXP '(?#';
+SELECT REGEXP_REPLACE('a', '(', 'b'), REGEXP_INSTR('a', 'b');
+SELECT REGEXP_SUBSTR('a', ')');
