@@ -1,6 +1,6 @@
 //! The columns of virtual tables: MySQL 9.7's, made from its information_schema.COLUMNS.
 //!
-//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation,
+//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation, `~` that of names of columns and keys,
 //! `!` NOT NULL; ENUM and SET are VARCHAR here.
 
 pub(super) const CHARACTER_SETS: &str = "\
@@ -446,3 +446,83 @@ pub(super) const SYSTEM_VARIABLES: &str = "\
     VARIABLE_TYPE varchar(64)!, VARIABLE_COMMENT varchar(2048)!, NUMERIC_MIN_VALUE varchar(21), \
     NUMERIC_MAX_VALUE varchar(21), NUMERIC_BLOCK_SIZE varchar(21), ENUM_VALUE_LIST text, \
     READ_ONLY varchar(3)!, COMMAND_LINE_ARGUMENT varchar(64), GLOBAL_VALUE_PATH varchar(2048)";
+
+pub(super) const COLUMNS_EXTENSIONS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
+    varchar(64)~, ENGINE_ATTRIBUTE text, SECONDARY_ENGINE_ATTRIBUTE text";
+
+pub(super) const COLUMN_STATISTICS: &str = "\
+    SCHEMA_NAME varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME varchar(64)~!, HISTOGRAM text!";
+
+pub(super) const INNODB_FOREIGN: &str = "\
+    ID varchar(129)=, FOR_NAME varchar(129)=, REF_NAME varchar(129)=, N_COLS bigint!, TYPE bigint+!";
+
+pub(super) const INNODB_FOREIGN_COLS: &str = "\
+    ID varchar(129)=, FOR_COL_NAME varchar(64)~!, REF_COL_NAME varchar(64)~!, POS int+!";
+
+pub(super) const JSON_DUALITY_VIEWS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, DEFINER \
+    varchar(288)=, SECURITY_TYPE varchar(7)=, JSON_COLUMN_NAME varchar(64)~!, ROOT_TABLE_CATALOG \
+    varchar(64)=, ROOT_TABLE_SCHEMA varchar(64)=, ROOT_TABLE_NAME varchar(64)=, ALLOW_INSERT varchar(4), \
+    ALLOW_UPDATE varchar(4), ALLOW_DELETE varchar(4), READ_ONLY varchar(4), STATUS varchar(7)!";
+
+pub(super) const JSON_DUALITY_VIEW_COLUMNS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
+    REFERENCED_TABLE_CATALOG varchar(64)=, REFERENCED_TABLE_SCHEMA varchar(64)=, REFERENCED_TABLE_NAME \
+    varchar(64)=, IS_ROOT_TABLE int, REFERENCED_TABLE_ID int, REFERENCED_COLUMN_NAME varchar(64), \
+    JSON_KEY_NAME varchar(64), ALLOW_INSERT int, ALLOW_UPDATE int, ALLOW_DELETE int, READ_ONLY int";
+
+pub(super) const JSON_DUALITY_VIEW_LINKS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
+    PARENT_TABLE_CATALOG varchar(64)=, PARENT_TABLE_SCHEMA varchar(64)=, PARENT_TABLE_NAME varchar(64)=, \
+    CHILD_TABLE_CATALOG varchar(64)=, CHILD_TABLE_SCHEMA varchar(64)=, CHILD_TABLE_NAME varchar(64)=, \
+    PARENT_COLUMN_NAME varchar(64), CHILD_COLUMN_NAME varchar(64), JOIN_TYPE varchar(64), JSON_KEY_NAME \
+    varchar(64)";
+
+pub(super) const JSON_DUALITY_VIEW_TABLES: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
+    REFERENCED_TABLE_CATALOG varchar(64)=, REFERENCED_TABLE_SCHEMA varchar(64)=, REFERENCED_TABLE_NAME \
+    varchar(64)=, WHERE_CLAUSE varchar(64), ALLOW_INSERT int, ALLOW_UPDATE int, ALLOW_DELETE int, \
+    READ_ONLY int, IS_ROOT_TABLE int, REFERENCED_TABLE_ID int, REFERENCED_TABLE_PARENT_ID int, \
+    REFERENCED_TABLE_PARENT_RELATIONSHIP varchar(64)";
+
+pub(super) const LIBRARIES: &str = "\
+    LIBRARY_CATALOG varchar(64)=!, LIBRARY_SCHEMA varchar(64)=!, LIBRARY_NAME varchar(64)!, \
+    LIBRARY_DEFINITION text=, LANGUAGE varchar(64)=!, CREATED timestamp!, LAST_ALTERED timestamp!, \
+    SQL_MODE varchar(546)=!, LIBRARY_COMMENT text=!, CREATOR varchar(288)=!";
+
+pub(super) const OPTIMIZER_TRACE: &str = "\
+    QUERY varchar(21845)!, TRACE varchar(21845)!, MISSING_BYTES_BEYOND_MAX_MEM_SIZE int!, \
+    INSUFFICIENT_PRIVILEGES int!";
+
+pub(super) const PROFILING: &str = "\
+    QUERY_ID int!, SEQ int!, STATE varchar(10)!, DURATION double!, CPU_USER double, CPU_SYSTEM double, \
+    CONTEXT_VOLUNTARY int, CONTEXT_INVOLUNTARY int, BLOCK_OPS_IN int, BLOCK_OPS_OUT int, MESSAGES_SENT \
+    int, MESSAGES_RECEIVED int, PAGE_FAULTS_MAJOR int, PAGE_FAULTS_MINOR int, SWAPS int, SOURCE_FUNCTION \
+    varchar(10), SOURCE_FILE varchar(6), SOURCE_LINE int";
+
+pub(super) const ROLE_ROUTINE_GRANTS: &str = "\
+    GRANTOR varchar(97), GRANTOR_HOST varchar(256), GRANTEE char(32)=!, GRANTEE_HOST char(255)!, \
+    SPECIFIC_CATALOG varchar(3)!, SPECIFIC_SCHEMA char(64)=!, SPECIFIC_NAME char(64)!, ROUTINE_CATALOG \
+    varchar(3)!, ROUTINE_SCHEMA char(64)=!, ROUTINE_NAME char(64)!, PRIVILEGE_TYPE varchar(27)!, \
+    IS_GRANTABLE varchar(3)!";
+
+pub(super) const ROUTINE_LIBRARIES: &str = "\
+    ROUTINE_CATALOG varchar(64)=!, ROUTINE_SCHEMA varchar(64)=!, ROUTINE_NAME varchar(64)!, ROUTINE_TYPE \
+    varchar(9)=!, LIBRARY_CATALOG varchar(64), LIBRARY_SCHEMA varchar(100), LIBRARY_NAME varchar(100), \
+    LIBRARY_VERSION varchar(100)";
+
+pub(super) const SCHEMATA_EXTENSIONS: &str = "\
+    CATALOG_NAME varchar(64)=!, SCHEMA_NAME varchar(64)=!, OPTIONS varchar(256)";
+
+pub(super) const ST_GEOMETRY_COLUMNS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
+    varchar(64)~, SRS_NAME varchar(80), SRS_ID int+, GEOMETRY_TYPE_NAME text=";
+
+pub(super) const TABLES_EXTENSIONS: &str = "\
+    TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, ENGINE_ATTRIBUTE \
+    text, SECONDARY_ENGINE_ATTRIBUTE text";
+
+pub(super) const TABLE_CONSTRAINTS_EXTENSIONS: &str = "\
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)~!, \
+    TABLE_NAME varchar(64)=!, ENGINE_ATTRIBUTE text, SECONDARY_ENGINE_ATTRIBUTE text";

@@ -7,6 +7,7 @@ mod commits;
 mod definitions;
 mod door;
 mod error_log;
+mod extensions;
 mod mariadb;
 mod metadata_locks;
 mod objects;
@@ -781,13 +782,68 @@ const ENTRIES: &[Entry] = &[
         def::SYS_TRANSACTION_ADVICE,
         advice::rows,
     ),
+    (
+        INFORMATION,
+        "TABLES_EXTENSIONS",
+        def::TABLES_EXTENSIONS,
+        extensions::tables,
+    ),
+    (
+        INFORMATION,
+        "COLUMNS_EXTENSIONS",
+        def::COLUMNS_EXTENSIONS,
+        extensions::columns,
+    ),
+    (
+        INFORMATION,
+        "SCHEMATA_EXTENSIONS",
+        def::SCHEMATA_EXTENSIONS,
+        extensions::schemata,
+    ),
+    (
+        INFORMATION,
+        "TABLE_CONSTRAINTS_EXTENSIONS",
+        def::TABLE_CONSTRAINTS_EXTENSIONS,
+        extensions::table_constraints,
+    ),
+    (
+        INFORMATION,
+        "INNODB_FOREIGN",
+        def::INNODB_FOREIGN,
+        extensions::innodb_foreign,
+    ),
+    (
+        INFORMATION,
+        "INNODB_FOREIGN_COLS",
+        def::INNODB_FOREIGN_COLS,
+        extensions::innodb_foreign_columns,
+    ),
+];
+
+/// Tables of information_schema of things that there are none of.
+const EMPTY: [(&str, &str); 11] = [
+    ("COLUMN_STATISTICS", def::COLUMN_STATISTICS),
+    ("JSON_DUALITY_VIEWS", def::JSON_DUALITY_VIEWS),
+    ("JSON_DUALITY_VIEW_COLUMNS", def::JSON_DUALITY_VIEW_COLUMNS),
+    ("JSON_DUALITY_VIEW_LINKS", def::JSON_DUALITY_VIEW_LINKS),
+    ("JSON_DUALITY_VIEW_TABLES", def::JSON_DUALITY_VIEW_TABLES),
+    ("LIBRARIES", def::LIBRARIES),
+    ("OPTIMIZER_TRACE", def::OPTIMIZER_TRACE),
+    ("PROFILING", def::PROFILING),
+    ("ROLE_ROUTINE_GRANTS", def::ROLE_ROUTINE_GRANTS),
+    ("ROUTINE_LIBRARIES", def::ROUTINE_LIBRARIES),
+    ("ST_GEOMETRY_COLUMNS", def::ST_GEOMETRY_COLUMNS),
 ];
 
 static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     // Numbers from the end, which no stored table reaches.
-    let entries = ENTRIES.iter().zip((0..TableId::MAX).rev());
+    let empty = EMPTY.iter();
+    let empty =
+        empty.map(|&(name, columns)| (INFORMATION, name, columns, nothing as fn(&State) -> Rows));
+    let entries = ENTRIES.iter().copied().chain(empty);
     entries
-        .map(|(&(database, name, columns, rows), id)| VirtualTable {
+        .zip((0..TableId::MAX).rev())
+        .map(|((database, name, columns, rows), id)| VirtualTable {
             definition: Arc::new(definition(database, name, columns, id)),
             rows,
         })

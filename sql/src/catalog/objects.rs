@@ -440,7 +440,7 @@ pub(crate) fn column_row(session: &State, table: &Table, position: usize) -> Opt
 }
 
 /// All keys of a table: the primary key, unique keys, the others, FULLTEXT ones.
-fn keys(table: &Table) -> impl Iterator<Item = &Index> {
+pub(super) fn keys(table: &Table) -> impl Iterator<Item = &Index> {
     table
         .keys()
         .chain(table.fulltext.iter().map(|text| &text.index))

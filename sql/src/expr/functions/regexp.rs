@@ -460,9 +460,7 @@ impl<'p> Translation<'p> {
             '[' => self.open(),
             '(' if rest.starts_with("(?>") => return Err(unsupported("atomic groups")),
             '(' if rest.starts_with("(?#") => {
-                let end = rest
-                    .find(')')
-                    .ok_or_else(SqlError::regexp_parenthesis)?;
+                let end = rest.find(')').ok_or_else(SqlError::regexp_parenthesis)?;
                 self.replace(end + 1, "");
             }
             '+' if was_quantified => return Err(unsupported("possessive quantifiers")),

@@ -1,0 +1,25 @@
+-- Tables of information_schema that repeat what others say, and those of what there is none of.
+CREATE TABLE parent (a INT, b VARCHAR(10), PRIMARY KEY (a, b), KEY kk (b));
+CREATE TABLE child (id INT PRIMARY KEY, x INT, y VARCHAR(10), CONSTRAINT one FOREIGN KEY (x, y) REFERENCES parent (a, b) ON DELETE CASCADE ON UPDATE SET NULL, CONSTRAINT two FOREIGN KEY (x, y) REFERENCES parent (a, b) ON DELETE SET NULL ON UPDATE CASCADE, CONSTRAINT three FOREIGN KEY (x, y) REFERENCES parent (a, b) ON DELETE NO ACTION, CONSTRAINT four FOREIGN KEY (x, y) REFERENCES parent (a, b) ON DELETE RESTRICT ON UPDATE RESTRICT, UNIQUE KEY u (y));
+CREATE VIEW v AS SELECT 1 AS a;
+SELECT SUBSTRING_INDEX(id, '/', -1) i, SUBSTRING_INDEX(for_name, '/', -1), SUBSTRING_INDEX(ref_name, '/', -1), n_cols AS n, type AS t FROM information_schema.innodb_foreign WHERE id LIKE CONCAT(DATABASE(), '/%') ORDER BY i;
+SELECT SUBSTRING_INDEX(id, '/', -1) i, for_col_name AS f, ref_col_name AS r, pos AS p FROM information_schema.innodb_foreign_cols WHERE id LIKE CONCAT(DATABASE(), '/%') ORDER BY i, pos;
+SELECT constraint_name, table_name, engine_attribute, secondary_engine_attribute FROM information_schema.table_constraints_extensions WHERE constraint_schema = DATABASE() ORDER BY 2, 1;
+SELECT table_name, engine_attribute, secondary_engine_attribute FROM information_schema.tables_extensions WHERE table_schema = DATABASE() ORDER BY 1;
+SELECT catalog_name, options FROM information_schema.schemata_extensions WHERE schema_name = DATABASE();
+SELECT table_name, column_name, engine_attribute FROM information_schema.columns_extensions WHERE table_schema = DATABASE() ORDER BY 1, 2;
+SELECT COUNT(*) FROM information_schema.column_statistics WHERE schema_name = DATABASE();
+SELECT * FROM information_schema.optimizer_trace;
+SELECT * FROM information_schema.libraries;
+SELECT * FROM information_schema.routine_libraries;
+SELECT * FROM information_schema.role_routine_grants;
+SELECT * FROM information_schema.json_duality_views;
+SELECT * FROM information_schema.json_duality_view_columns;
+SELECT * FROM information_schema.json_duality_view_links;
+SELECT * FROM information_schema.json_duality_view_tables;
+SELECT COUNT(*) FROM information_schema.st_geometry_columns WHERE table_schema = DATABASE();
+SELECT column_name FROM information_schema.columns WHERE table_schema = 'information_schema' AND collation_name = 'utf8mb3_tolower_ci' AND table_name IN ('COLUMNS', 'STATISTICS', 'KEY_COLUMN_USAGE', 'TABLE_CONSTRAINTS') ORDER BY table_name, column_name;
+CREATE TABLE letters (b INT, C INT, a INT, D INT, `á` INT, `é` INT);
+SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() ORDER BY column_name;
+SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() AND column_name = 'A';
+SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() AND column_type = 'INT';
