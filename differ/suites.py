@@ -193,7 +193,7 @@ class CohortServer:
     def start(self):
         """Starts it with a fresh data directory."""
         os.environ["TZ"] = "GMT-3"
-        self.cohort = Cohort("--socket", str(self.socket))
+        self.cohort = Cohort("--socket", str(self.socket), "--secure-file-priv", "")
         self.cohort.start()
 
     def stop(self):

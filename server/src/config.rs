@@ -4,7 +4,10 @@
 //! other system variable can be set in the file and in the environment, and becomes the global
 //! value at start.
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{OsStringValueParser, TypedValueParser},
+};
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -42,6 +45,11 @@ macro_rules! settings {
             const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
         }
     };
+}
+
+/// A path, or the empty one, which clap's own parser of paths refuses.
+fn path_or_empty() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 settings! {
@@ -151,7 +159,7 @@ settings! {
     coordinator_branch_hosts: String;
     /// Directory that LOAD DATA and SELECT … INTO OUTFILE read and write files in; '' for any
     /// [default: none, they are refused]
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_parser = path_or_empty())]
     secure_file_priv: PathBuf;
     /// Measure what statements and commits take, for the tables of performance_schema: on or off
     /// [default: on]
@@ -412,6 +420,22 @@ mod tests {
             .to_string();
         let (_, told) = help.rsplit_once("[default: ")?;
         told.split([']', ',', ' ']).next()?.parse().ok()
+    }
+
+    /// `secure_file_priv` may be empty, on the command line as elsewhere.
+    #[test]
+    fn a_path_may_be_empty_where_that_means_something() {
+        let command = Settings::augment_args(clap::Command::new("serve"));
+        for args in [
+            &["serve", "--secure-file-priv", ""][..],
+            &["serve", "--secure-file-priv="],
+        ] {
+            let found = command.clone().try_get_matches_from(args).unwrap();
+            let settings = <Settings as clap::FromArgMatches>::from_arg_matches(&found).unwrap();
+            assert_eq!(settings.secure_file_priv, Some(PathBuf::new()));
+        }
+        let set = environment(&[("COHORT_SECURE_FILE_PRIV", "")]).unwrap();
+        assert_eq!(set.secure_file_priv, Some(PathBuf::new()));
     }
 
     #[test]
