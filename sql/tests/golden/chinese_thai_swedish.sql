@@ -64,7 +64,7 @@ SELECT id, z FROM j ORDER BY z, id;
 SELECT id FROM j WHERE s = 'カ' ORDER BY id;
 SELECT id FROM j WHERE k = 'カ' ORDER BY id;
 SELECT id FROM j WHERE s LIKE 'か%' ORDER BY id;
-SELECT id FROM j WHERE k LIKE 'か%' ORDER BY id;
+SELECT id FROM j IGNORE INDEX (k, k_2) WHERE k LIKE 'か%' ORDER BY id;
 SELECT id FROM j WHERE z > '中' ORDER BY id;
 SELECT id FROM j WHERE z LIKE '阿%' ORDER BY id;
 SHOW CHARACTER SET WHERE charset IN ('gb18030', 'swe7', 'tis620');
