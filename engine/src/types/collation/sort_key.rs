@@ -209,8 +209,8 @@ fn push_number(number: u32, out: &mut Vec<u8>) {
     let behind = |shift: u32| part(shift) & 0x3F | 0x80;
     match number {
         ..0x80 => out.push(part(0)),
-        ..0x800 => out.extend_from_slice(&[part(6) | 0xC0, behind(0)]),
-        ..0x1_0000 => out.extend_from_slice(&[part(12) | 0xE0, behind(6), behind(0)]),
+        0x80..0x800 => out.extend_from_slice(&[part(6) | 0xC0, behind(0)]),
+        0x800..0x1_0000 => out.extend_from_slice(&[part(12) | 0xE0, behind(6), behind(0)]),
         _ => out.extend_from_slice(&[part(18) | 0xF0, behind(12), behind(6), behind(0)]),
     }
 }
