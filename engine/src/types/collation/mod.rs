@@ -348,6 +348,32 @@ mod tests {
         }
     }
 
+    /// What LIKE finds begins, in an index, with the prefix of the pattern: also where a sequence of
+    /// other characters that are the same has weights of its own.
+    #[test]
+    fn prefixes_begin_what_fits() {
+        let fits = [
+            (Collation::Utf8mb4EsTrad0900AiCi, "cH", "CHa"),
+            (Collation::Utf8mb4EsTrad0900AiCi, "c", "cha"),
+            (Collation::Utf8mb4Cs0900AiCi, "c", "cha"),
+            (Collation::Utf8mb4LithuanianCi, "cH", "CH"),
+            (Collation::Utf8mb4Ja0900AsCs, "カ", "かー"),
+            (Collation::Utf8mb4Ja0900AsCs, "カー", "かーカ"),
+        ];
+        for (collation, beginning, text) in fits {
+            let pattern = format!("{beginning}%");
+            assert!(like(collation, text.as_bytes(), pattern.as_bytes(), None));
+            let (mut prefix, mut key) = (Vec::new(), Vec::new());
+            collation.sort_key_prefix(beginning.as_bytes(), &mut prefix);
+            collation.sort_key(text.as_bytes(), &mut key);
+            assert!(key.starts_with(&prefix), "{collation:?} {beginning} {text}");
+        }
+        // Kana that no mark follows stay as they are.
+        let mut prefix = Vec::new();
+        Collation::Utf8mb4Ja0900AsCs.sort_key_prefix("カタ".as_bytes(), &mut prefix);
+        assert_eq!(prefix.len(), 6);
+    }
+
     #[test]
     fn orders_as_mysql() {
         use Ordering::{Equal, Greater, Less};

@@ -143,6 +143,12 @@ impl Tailoring {
         sequences.all(|sequence| sequence.weights[0].starts_with(weights))
     }
 
+    /// The characters that sequences go on with.
+    pub fn tails(&self) -> impl Iterator<Item = char> {
+        let sequences = self.heads.iter().flat_map(|head| &head.sequences);
+        sequences.flat_map(|sequence| sequence.text.chars().skip(1))
+    }
+
     /// The characters that sequences begin with.
     pub fn heads(&self) -> impl Iterator<Item = u32> {
         self.heads.iter().map(|head| head.code)

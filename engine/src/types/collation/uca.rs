@@ -19,7 +19,15 @@ pub struct Uca {
     base: &'static Base,
     tailoring: Option<LazyLock<Tailoring>>,
     ranks: LazyLock<Ranks>,
-    unsettled: LazyLock<Vec<SmallVec<[u16; 8]>>>,
+    parts: LazyLock<Parts>,
+}
+
+/// The primary weights of the characters that sequences consist of, ascending.
+struct Parts {
+    /// Of the first ones, and whether these are also the first weights of their sequences.
+    heads: Vec<(SmallVec<[u16; 8]>, bool)>,
+    /// Of all others.
+    tails: Vec<SmallVec<[u16; 8]>>,
 }
 
 /// A version of the algorithm, as MySQL has it: the order of all languages.
@@ -81,7 +89,7 @@ macro_rules! orders {
             base: &$base,
             tailoring: orders!(@tailoring $base $($language)?),
             ranks: LazyLock::new(|| Ranks::new(&$name)),
-            unsettled: LazyLock::new(|| $name.find_unsettled()),
+            parts: LazyLock::new(|| $name.find_parts()),
         };)*
     };
     (@tailoring $base:ident) => { None };
@@ -230,39 +238,46 @@ impl Uca {
     }
 
     /// The beginning of `text` that keeps its weights whatever follows, and whatever is there in
-    /// place of its characters that they are `same` to: it ends before what may begin a sequence.
-    /// ("c" sorts before "ch" in Czech, and LIKE 'c%' finds both.)
+    /// place of its characters that they are `same` to: it ends before what may begin a sequence
+    /// that begins with another weight, and within any other sequence. ("c" sorts before "ch" in
+    /// Czech, and LIKE 'c%' finds both.)
     pub fn settled<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         if self.tailoring.is_none() {
             return text;
         }
-        let mut at = 0;
+        let Parts { heads, tails } = &*self.parts;
+        let (mut at, mut begun) = (0, false);
         while let Some((code, length)) = next_char(&text[at..]) {
-            let changes = self
-                .unsettled
-                .binary_search(&self.of_level(code, 0))
-                .is_ok();
-            if changes || self.sequence(code, &text[at..], 0).is_some() {
+            let weights = self.of_level(code, 0);
+            if begun && tails.binary_search(&weights).is_ok() {
                 break;
             }
+            begun = match heads.binary_search_by(|(head, _)| head.cmp(&weights)) {
+                Ok(found) if !heads[found].1 => break,
+                found => found.is_ok(),
+            };
             at += length;
         }
         &text[..at]
     }
 
-    /// The primary weights, ascending, of characters that have others together with what follows.
-    fn find_unsettled(&self) -> Vec<SmallVec<[u16; 8]>> {
-        let Some(tailoring) = &self.tailoring else {
-            return Vec::new();
-        };
-        let heads = tailoring.heads().map(|head| (head, self.of_level(head, 0)));
-        let mut found: Vec<_> = heads
-            .filter(|(head, weights)| !tailoring.all_begin_with(*head, weights))
-            .map(|(_, weights)| weights)
-            .collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+    /// What the characters of sequences weigh by themselves.
+    fn find_parts(&self) -> Parts {
+        let (mut heads, mut tails) = (Vec::new(), Vec::new());
+        if let Some(tailoring) = &self.tailoring {
+            for head in tailoring.heads() {
+                let weights = self.of_level(head, 0);
+                let stays = tailoring.all_begin_with(head, &weights);
+                heads.push((weights, stays));
+            }
+            tails.extend(tailoring.tails().map(|tail| self.of_level(tail.into(), 0)));
+        }
+        // Of the same weights those come first that do not stay.
+        heads.sort_unstable();
+        heads.dedup_by(|next, first| next.0 == first.0);
+        tails.sort_unstable();
+        tails.dedup();
+        Parts { heads, tails }
     }
 
     /// The weights of a character at a level.
