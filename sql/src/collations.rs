@@ -1,5 +1,5 @@
 //! The names of character sets and collations in statements: what they are, what MySQL says about
-//! the deprecated ones, and which are not there as opposed to nowhere.
+//! the deprecated ones, and which collations are not there as opposed to nowhere.
 
 use crate::error::SqlError;
 use cohort_engine::types::{Charset, Collation};
@@ -29,7 +29,7 @@ impl NamedCharset {
         spelling: Spelling::National,
     };
 
-    /// The character set of a name: 1115 if there is none, 1235 if it is only not here.
+    /// The character set of a name: 1115 if there is none.
     pub fn find(name: &str) -> Result<NamedCharset, SqlError> {
         let is_utf8 = name.eq_ignore_ascii_case("utf8");
         match Charset::from_name(name) {
@@ -41,9 +41,6 @@ impl NamedCharset {
                     Spelling::Own
                 },
             }),
-            None if is_known_charset(name) => Err(SqlError::not_supported(format_args!(
-                "character set {name}"
-            ))),
             None => Err(SqlError::unknown_character_set(name)),
         }
     }
@@ -61,22 +58,12 @@ impl NamedCharset {
     }
 }
 
-/// Whether MySQL has a character set of this name: each has a collation `…_bin`.
-fn is_known_charset(name: &str) -> bool {
-    is_known(&format!("{name}_bin"))
-}
-
 /// The collations of MySQL that are not here.
-const MISSING: &str = "\
-    cp1250_czech_cs gb18030_bin gb18030_chinese_ci gb18030_unicode_520_ci latin1_german2_ci \
-    latin2_czech_cs swe7_bin swe7_swedish_ci tis620_bin tis620_thai_ci utf8mb4_ja_0900_as_cs \
-    utf8mb4_ja_0900_as_cs_ks utf8mb4_zh_0900_as_cs";
+const MISSING: [&str; 3] = ["cp1250_czech_cs", "latin1_german2_ci", "latin2_czech_cs"];
 
 /// Whether MySQL has a collation of this name, which is not here.
 fn is_known(name: &str) -> bool {
-    MISSING
-        .split_ascii_whitespace()
-        .any(|known| known.eq_ignore_ascii_case(name))
+    MISSING.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// The collation of a name: 1273 if there is none, 1235 if it is only not here.

@@ -155,10 +155,6 @@ fn what_is_not_there_is_refused_by_name() {
             "collation latin1_german2_ci",
         ),
         (
-            "CREATE TABLE e (a CHAR(1) CHARACTER SET gb18030)",
-            "character set gb18030",
-        ),
-        (
             "CREATE TABLE e (a ENUM('日') CHARACTER SET latin1)",
             "a member '日' that latin1 does not have",
         ),

@@ -278,6 +278,17 @@ mod tests {
         assert_eq!(set("wait_timeout", Value::Bytes(b"1".into())), Err(1232));
         assert_eq!(
             set("character_set_client", Value::Bytes(b"gb18030".into())),
+            Ok("gb18030".into())
+        );
+        assert_eq!(
+            set("character_set_client", Value::Bytes(b"swe7".into())),
+            Err(1231)
+        );
+        assert_eq!(
+            set(
+                "collation_connection",
+                Value::Bytes(b"latin2_czech_cs".into())
+            ),
             Err(1235)
         );
         assert_eq!(set("character_set_results", Value::Null), Ok(String::new()));

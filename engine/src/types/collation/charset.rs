@@ -29,7 +29,7 @@ enum Encoding {
     Wide(Wide),
     /// A byte each.
     Bytes(&'static LazyLock<ByteTable>),
-    /// One to three bytes each.
+    /// One to four bytes each.
     Multibyte(&'static LazyLock<MultibyteTable>),
     /// The bytes are no characters.
     None,
@@ -117,6 +117,10 @@ charsets! {
     Macce "macce" "Mac Central European" Encoding::Bytes(&bytes::MACCE), MacceGeneralCi MacceBin;
     /// Macintosh's Roman.
     Macroman "macroman" "Mac West European" Encoding::Bytes(&bytes::MACROMAN), MacromanGeneralCi MacromanBin;
+    /// Swedish in seven bits: its letters are where ASCII has brackets.
+    Swe7 "swe7" "7bit Swedish" Encoding::Bytes(&bytes::SWE7), Swe7SwedishCi Swe7Bin;
+    /// Thai.
+    Tis620 "tis620" "TIS620 Thai" Encoding::Bytes(&bytes::TIS620), Tis620ThaiCi Tis620Bin;
     /// Traditional Chinese.
     Big5 "big5" "Big5 Traditional Chinese" Encoding::Multibyte(&multibyte::BIG5), Big5ChineseCi Big5Bin;
     /// Windows' Japanese.
@@ -127,6 +131,8 @@ charsets! {
     Euckr "euckr" "EUC-KR Korean" Encoding::Multibyte(&multibyte::EUCKR), EuckrKoreanCi EuckrBin;
     /// Simplified Chinese.
     Gb2312 "gb2312" "GB2312 Simplified Chinese" Encoding::Multibyte(&multibyte::GB2312), Gb2312ChineseCi Gb2312Bin;
+    /// All of Unicode in the Chinese way.
+    Gb18030 "gb18030" "China National Standard GB18030" Encoding::Multibyte(&multibyte::GB18030), Gb18030ChineseCi Gb18030Bin;
     /// Simplified Chinese, extended.
     Gbk "gbk" "GBK Simplified Chinese" Encoding::Multibyte(&multibyte::GBK), GbkChineseCi GbkBin;
     /// Japanese.
@@ -197,7 +203,12 @@ impl Charset {
     /// Whether the bytes of ASCII are its characters, too.
     #[must_use]
     pub fn has_ascii(self) -> bool {
-        !matches!(self.facts().encoding, Encoding::Wide(_))
+        self != Charset::Swe7 && !matches!(self.facts().encoding, Encoding::Wide(_))
+    }
+
+    /// Whether a text takes the same bytes in it, being of ASCII.
+    fn has_all_of(self, text: &[u8]) -> bool {
+        self.has_ascii() && text.is_ascii()
     }
 
     /// Whether statements can be written in it: ASCII is the same, and no other byte is a
@@ -205,7 +216,10 @@ impl Charset {
     #[must_use]
     pub fn is_for_clients(self) -> bool {
         match &self.facts().encoding {
-            Encoding::Bytes(table) => (0x80..=0xFF).all(|byte| !table.character(byte).is_ascii()),
+            Encoding::Bytes(table) => {
+                let is_other = |byte| !table.character(byte).is_ascii();
+                self.has_ascii() && (0x80..=0xFF).all(is_other)
+            }
             Encoding::Utf8(_) | Encoding::Multibyte(_) | Encoding::None => true,
             Encoding::Wide(_) => false,
         }
@@ -248,8 +262,11 @@ impl Charset {
     /// Whether it has every character of the other one.
     #[must_use]
     pub fn includes(self, other: Charset) -> bool {
-        if self == other || other == Charset::Ascii || self == Charset::Binary {
+        if self == other || self == Charset::Binary {
             return true;
+        }
+        if other == Charset::Ascii {
+            return self != Charset::Swe7;
         }
         match (self.last(), &other.facts().encoding) {
             (Some(_), Encoding::Bytes(_) | Encoding::Multibyte(_)) => true,
@@ -273,7 +290,7 @@ impl Charset {
     /// not have, or the first byte that begins none.
     #[must_use]
     pub fn foreign_at(self, text: &[u8]) -> Option<usize> {
-        if self == Charset::Binary || text.is_ascii() {
+        if self == Charset::Binary || text.is_ascii() && self != Charset::Swe7 {
             return None;
         }
         let (valid, broken) = match std::str::from_utf8(text) {
@@ -307,7 +324,7 @@ impl Charset {
                 }
                 Cow::Owned(out)
             }
-            _ if text.is_ascii() => Cow::Borrowed(text),
+            _ if self.has_all_of(text) => Cow::Borrowed(text),
             Encoding::None => Cow::Borrowed(text),
             Encoding::Utf8(_) if self.foreign_at(text).is_none() => Cow::Borrowed(text),
             Encoding::Utf8(_) => match std::str::from_utf8(text) {
@@ -336,7 +353,7 @@ impl Charset {
     #[must_use]
     pub fn decode(self, bytes: &[u8]) -> Cow<'_, [u8]> {
         match &self.facts().encoding {
-            Encoding::Bytes(table) if !bytes.is_ascii() => {
+            Encoding::Bytes(table) if !self.has_all_of(bytes) => {
                 let mut text = Vec::with_capacity(bytes.len() * 2);
                 for &byte in bytes {
                     match table.character(byte) {
@@ -394,10 +411,13 @@ impl Charset {
         }
     }
 
-    /// How many bytes a character has that begins with this one; 0: none does. Not all of them need be
-    /// characters.
+    /// How many bytes a character has that begins as these bytes do; 0: none does. Not all of them need
+    /// be characters.
     #[must_use]
-    pub fn bytes_from(self, first: u8) -> usize {
+    pub fn bytes_from(self, bytes: &[u8]) -> usize {
+        let Some(&first) = bytes.first() else {
+            return 0;
+        };
         match &self.facts().encoding {
             Encoding::Utf8(last) => match first {
                 0..=0x7F => 1,
@@ -406,12 +426,7 @@ impl Charset {
                 0xF0..=0xF7 if *last > 0xFFFF => 4,
                 0x80..=0xC1 | 0xF0.. => 0,
             },
-            Encoding::Multibyte(table) => match (table.first(&[first]), first) {
-                (Some(_), _) => 1,
-                // The only byte of which characters of three begin.
-                (None, 0x8F) => table.longest() as usize,
-                (None, _) => 2,
-            },
+            Encoding::Multibyte(table) => table.length_from(first, bytes.get(1).copied()),
             Encoding::Bytes(_) | Encoding::Wide(_) | Encoding::None => 1,
         }
     }
@@ -512,6 +527,19 @@ mod tests {
         // What is no character of the one is none of any other.
         assert_eq!(Charset::Ascii.decode(b"a\xC3\xA9b")[..], *b"a\xFF\xFFb");
         assert_eq!(Charset::Utf8mb4.foreign_at(b"a\xFF\xFFb"), Some(1));
+    }
+
+    #[test]
+    fn brackets_are_letters_in_swe7() {
+        let (text, bytes) = ("ÉÄÖÅÜ_éäöåü", b"@[\\]^_`{|}~");
+        assert_eq!(Charset::Swe7.encode(text.as_bytes())[..], bytes[..]);
+        assert_eq!(Charset::Swe7.decode(bytes)[..], *text.as_bytes());
+        assert_eq!(Charset::Swe7.encode(b"a[")[..], *b"a?");
+        assert_eq!(Charset::Swe7.foreign_at(b"a["), Some(1));
+        assert_eq!(Charset::Swe7.foreign_at(b"a_"), None);
+        let upper = Collation::Swe7SwedishCi.upper("aé_".as_bytes());
+        assert_eq!(upper, "AÉ_".as_bytes());
+        assert!(!Charset::Swe7.is_for_clients() && !Charset::Swe7.includes(Charset::Ascii));
     }
 
     #[test]

@@ -42,8 +42,12 @@ LANGUAGES = """SELECT collation_name FROM information_schema.collations
 WHERE character_set_name = 'utf8mb4' ORDER BY 1"""
 CHARACTERS = """WITH RECURSIVE n (i) AS (SELECT 128 UNION ALL SELECT i + 1 FROM n WHERE i < {last})
 SELECT HEX(CONVERT(CONVERT(UNHEX(HEX(i)) USING {charset}) USING utf8mb4)) FROM n WHERE i <= {last}"""
-# What there is for utf8mb4 only; those of utf8mb3 have the same orders.
-LEFT_OUT = ["utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_zh_0900_as_cs"]
+# Those of Japanese and Chinese, and what they move: kana, the mark that makes them long, ideographs.
+OF_EAST_ASIA = ["utf8mb4_ja_0900_as_cs", "utf8mb4_ja_0900_as_cs_ks", "utf8mb4_zh_0900_as_cs"]
+EAST_ASIAN = [*"aAbzéßΩяאกあアぁァｱかカｶがガー々ゝヽ゛゜一丁七阿座啊乙中文漢字㐀、。ㄅ가힣９❶",
+              "\U00020000", "\U0002a6d6", "\U0001f600", "\u0300", "\u3099", "m\u0300", "n\u0304"]
+# Letters of Thai, of which some change places when texts are compared.
+THAI = ["ก", "ข", "ฮ", "เ", "แ", "ะ", "า", "ิ", "็", "่", "้", "์", "ๆ", "๑", "a", "A", " ", "-"]
 
 ASCII = [*map(chr, range(0x20, 0x7F))]
 PADDED = ["", *"a ab Ab aB AB b b\ta ba".split(" "), " a", "a b", "a-b", "a\tb", "a ", "a\t"]
@@ -51,6 +55,9 @@ PADDED = ["", *"a ab Ab aB AB b b\ta ba".split(" "), " a", "a b", "a-b", "a\tb",
 
 def letters_of(charset):
     """The characters of a character set in which each is a byte, and some words."""
+    if charset == "swe7":
+        own = "ÉÄÖÅÜéäöåü"
+        return [word for word in [*PADDED, *ASCII, *own] if not set(word) & set("@[\\]^`{|}~")]
     last = 127 if charset == "ascii" else 255
     codes = (code for (code,) in ask(CHARACTERS.format(last=last, charset=charset)))
     letters = [bytes.fromhex(code).decode() for code in codes]
@@ -72,6 +79,12 @@ def some_of(charset):
     return list(dict.fromkeys([*PADDED, *ASCII, *letters, *words]))
 
 
+def words_of(letters, count):
+    """The letters, and random words of them."""
+    words = ("".join(random.choice(letters) for _ in range(random.randint(2, 4))) for _ in range(count))
+    return list(dict.fromkeys(["", *letters, *words]))
+
+
 def ask(query):
     command = [*sys.argv[1:], "--default-character-set=utf8mb4", "-N", "-B", "-e", query]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -85,20 +98,28 @@ def main():
     everything = list(dict.fromkeys([*BASE, *MORE, *mixed]))
     pairs = ("".join(random.choice(OF_LANGUAGES) for _ in range(2)) for _ in range(40))
     of_languages = list(dict.fromkeys([*OF_LANGUAGES, *pairs]))
-    languages = [name for (name,) in ask(LANGUAGES) if name not in COLLATIONS + LEFT_OUT]
+    languages = [name for (name,) in ask(LANGUAGES) if name not in COLLATIONS + OF_EAST_ASIA]
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "order.out"), "w", encoding="ascii") as file:
         of_bytes = [f"{charset}_{name}" for charset in BYTE_COLLATIONS for name in BYTE_COLLATIONS[charset]]
         of_several = [name for charset in MULTIBYTE for name in (f"{charset}_bin", MULTIBYTE[charset][0])]
-        for collation in [*COLLATIONS, *languages, "ascii_bin", *of_bytes, *of_several]:
+        of_several += ["gb18030_bin", "gb18030_chinese_ci", "tis620_thai_ci"]
+        for collation in [*COLLATIONS, *languages, "ascii_bin", *of_bytes, *of_several, *OF_EAST_ASIA]:
             charset = collation.split("_")[0]
             words = of_languages if collation in languages else everything
             if charset == "utf8mb3":
                 words = [word for word in everything if max(word, default="") <= "\uffff"]
+            elif collation == "tis620_thai_ci":
+                words = words_of(THAI, 250)
+            elif collation in OF_EAST_ASIA:
+                # See generate_tailorings.py for marks at the beginning.
+                words = [word for word in words_of(EAST_ASIAN, 250) if word[:1] not in ("ー", "ゝ", "ヽ")]
             elif charset in BYTE_COLLATIONS:
                 words = letters_of(charset)
             elif charset in MULTIBYTE:
                 words = some_of(charset)
+            elif charset == "gb18030":
+                words = list(dict.fromkeys([*some_of(charset), *words_of([*EAST_ASIAN, "\u1e3f", "\ue7c7"], 80)]))
             if charset == "sjis":
                 # MySQL writes a backslash as the wide one.
                 words = [word for word in words if "\\" not in word]

@@ -8,11 +8,12 @@ the order of all languages (utf8mb4_unicode_ci or utf8mb4_0900_as_cs). All of it
 for WEIGHT_STRINGs: of each character, of pairs of those characters that languages make letters of
 ("ch"), and of longer sequences of the characters that such pairs consist of.
 
-A file is a list of LEB128 numbers (z: zigzag). For each level of weights, one or three:
+A file is a list of LEB128 numbers (z: zigzag). For each level of weights, one, three or four:
 
     count, then for each:  gap, length, z step     weights that are moved: `length` weights from
                                                    the end of the last range and `gap` further on
-                                                   become greater by `step`
+                                                   become greater by `step`; if that is 0, a
+                                                   number follows, the weight that comes before each
     bytes, then as many    the weights of single characters that come out otherwise, as in the
                            weight tables (generate_weights.py)
 Then the sequences (contractions):
@@ -36,8 +37,9 @@ LETTERS = [*range(0x41, 0x5B), *range(0x61, 0x7B), *range(0xC0, 0x180), *range(0
            *range(0x300, 0x346)]
 LONGEST = 4
 HAN_BEGINS = 0x3400
-# Chinese moves the formula's weights, Japanese has 1,172 sequences and, by kana, a fourth level.
-LEFT_OUT = ("ja", "zh")
+WIDTHS = range(0xFF00, 0xFFF0)
+# Japanese has a fourth level, of kana only, in a collation of this name.
+FOUR_LEVELS = {"ja": "utf8mb4_ja_0900_as_cs_ks"}
 
 
 def split(weights, levels):
@@ -55,6 +57,8 @@ def split(weights, levels):
             out[-1].append(weight)
         else:
             out.append([])
+    if len(out) == 3 < levels:
+        out.append([])
     return out if len(out) == levels else None
 
 
@@ -64,30 +68,37 @@ def singles(cursor, collation, levels):
 
 
 def moves(base, own, level):
-    """What becomes of each weight of the base, where most characters agree: [(from, to, step)]."""
+    """What becomes of each weight of the base, where most characters agree: [from, to, what].
+
+    What is (step, 0), or (0, the weight that comes before it).
+    """
     votes = collections.defaultdict(collections.Counter)
     for code, weights in own.items():
         before, after = base[code][level], weights[level]
         if len(before) == len(after):
             for weight, moved in zip(before, after):
-                votes[weight][moved] += 1
+                votes[weight][moved - weight, 0] += 1
+        elif before == after[1::2]:
+            for weight, first in zip(before, after[::2]):
+                votes[weight][0, first] += 1
     ranges = []
     for weight in sorted(votes):
-        step = votes[weight].most_common(1)[0][0] - weight
-        if ranges and ranges[-1][2] == step:
+        what = votes[weight].most_common(1)[0][0]
+        if ranges and ranges[-1][2] == what:
             ranges[-1][1] = weight
         else:
-            ranges.append([weight, weight, step])
+            ranges.append([weight, weight, what])
     # A weight of a few characters that all became something else has not moved.
-    return [found for found in ranges if found[2] and sum(
+    return [found for found in ranges if found[2] != (0, 0) and sum(
         votes[weight].total() for weight in range(found[0], found[1] + 1) if weight in votes) > 1]
 
 
 def moved(weights, ranges):
     out = []
     for weight in weights:
-        step = next((step for low, high, step in ranges if low <= weight <= high), 0)
-        out.append(weight + step)
+        found = (what for low, high, what in ranges if low <= weight <= high)
+        step, before = next(found, (0, 0))
+        out += [before, weight] if before else [weight + step]
     return out
 
 
@@ -121,9 +132,14 @@ def contractions(cursor, collation, own, levels, letters):
             at += length
         return out
 
+    def differs(weights, parts):
+        # In Japanese a mark changes with the character before it. MySQL takes the last one of a text
+        # for that before the first, but not at the level of letters: such pairs are left out.
+        return weights[0] != parts[0] if levels == 4 else weights != parts
+
     def look(codes, length):
         found.update({sequence: weights for sequence, weights in ask(codes, length)
-                      if weights != by_parts(sequence)})
+                      if differs(weights, by_parts(sequence))})
 
     look(letters, 2)
     for length in range(3, LONGEST + 1):
@@ -142,22 +158,24 @@ def tailoring(cursor, collation, base, levels):
         ranges = moves(base, own, level)
         out += varint(len(ranges))
         end = 0
-        for low, high, step in ranges:
+        for low, high, (step, before) in ranges:
             out += varint(low - end) + varint(high + 1 - low) + zigzag(step)
+            out += varint(before) if before else b""
             end = high + 1
         expected = {code: moved(weights[level], ranges) for code, weights in base.items()}
         actual = {code: weights[level] for code, weights in own.items()}
         table = encode(actual, expected.get)
         out += varint(len(table)) + table
         changed |= {code for code in own if actual[code] != expected[code]}
-    letters = sorted({code for code in changed if code < HAN_BEGINS} | set(LETTERS))
+    changed = {code for code in changed if code < HAN_BEGINS or code in WIDTHS}
+    letters = sorted(changed | set(LETTERS))
     sequences = contractions(cursor, collation, own, levels, letters)
     out += varint(len(sequences))
     for codes, weights in sorted(sequences.items()):
         out += varint(len(codes)) + b"".join(map(varint, codes))
         for level in weights:
             out += varint(len(level)) + b"".join(map(varint, level))
-    print(f"{collation}: {len(changed)} characters, {len(sequences)} sequences, {len(out)} bytes",
+    print(f"{collation}: {len(letters)} letters, {len(sequences)} sequences, {len(out)} bytes",
           flush=True)
     return bytes(out)
 
@@ -174,15 +192,19 @@ def main():
     os.makedirs(here, exist_ok=True)
     bases = {1: singles(cursor, "utf8mb4_unicode_ci", 1),
              3: singles(cursor, "utf8mb4_0900_as_cs", 3)}
+    bases[4] = {code: [*weights, []] for code, weights in bases[3].items()}
     for collation in collations:
         named = re.fullmatch("utf8mb4_([a-z_]+)_0900_as_cs|utf8mb4_([a-z0-9]+)_ci", collation)
         if not named or named[2] in ("general", "unicode"):
             continue
         language, levels = named[1] or named[2], 3 if named[1] else 1
-        if language in LEFT_OUT or languages and language not in languages:
+        if languages and language not in languages:
             continue
+        if language in FOUR_LEVELS:
+            collation, levels = FOUR_LEVELS[language], 4
+        made = tailoring(cursor, collation, bases[levels], levels)
         with open(os.path.join(here, language + ".tailoring"), "wb") as file:
-            file.write(tailoring(cursor, collation, bases[levels], levels))
+            file.write(made)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ c (i, c) AS (SELECT i, CONVERT(UNHEX(LPAD(HEX(i), 2, '0')) USING {charset}) FROM
 SELECT i, CONV(HEX(CONVERT(c USING utf32)), 16, 10), CONV(HEX(UPPER(c)), 16, 10),
 CONV(HEX(LOWER(c)), 16, 10) FROM c ORDER BY i"""
 
-# Collations of the character sets in which a character is a byte, and the first 128 are ASCII's.
+# Collations of the character sets in which a character is a byte, and the first 128, but in swe7, are
+# ASCII's. (tis620_thai_ci has no weights of characters: see thai.rs.)
 BYTE_COLLATIONS = {
     "ascii": ["general_ci"],
     "armscii8": ["general_ci", "bin"],
@@ -68,6 +69,8 @@ BYTE_COLLATIONS = {
     "latin7": ["general_ci", "bin", "estonian_cs", "general_cs"],
     "macce": ["general_ci", "bin"],
     "macroman": ["general_ci", "bin"],
+    "swe7": ["swedish_ci", "bin"],
+    "tis620": ["bin"],
 }
 
 # Character sets of several bytes, of which ASCII is a part; and whether their first collation has
@@ -105,7 +108,7 @@ def ask_bytes(client, charset, collation):
     # Of bytes with the same character the first one counts; those with none come out as `?`.
     for line in run(client, query).splitlines():
         byte, code, weight = line.split("\t")
-        if code != str(ord("?")) or byte == code:
+        if code not in (str(ord("?")), str(0xFFFD)) or byte == code:
             weights[int(code)] = [int(weight, 16)]
     return weights
 
@@ -115,9 +118,9 @@ def ask_charset(client, charset):
     out = bytearray()
     for line in run(client, CASES.format(charset=charset)).splitlines():
         byte, code, upper, lower = map(int, line.split("\t"))
-        if code == ord("?") != byte:
+        if code == ord("?") != byte or code == 0xFFFD:
             code, upper, lower = 0xFFFF, byte, byte
-        assert code == byte or byte >= 128, charset
+        assert code == byte or byte >= 128 or charset == "swe7", charset
         out += code.to_bytes(2, "little") + bytes([upper, lower])
     return bytes(out)
 
@@ -142,6 +145,49 @@ def ask_multibyte(client, charset, collation):
                 written = number
             found[number] = (code, bytes.fromhex(weight), written)
     return found
+
+
+GB18030 = """SET cte_max_recursion_depth = 2000000;
+WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 0x10FFFF),
+c (i, c) AS (SELECT i, CONVERT(CHAR(i USING utf32) USING gb18030) FROM n)
+SELECT i, HEX(c), HEX(WEIGHT_STRING(c COLLATE gb18030_chinese_ci)), HEX(CONVERT(c USING utf32))
+FROM c WHERE i NOT BETWEEN 0xD800 AND 0xDFFF"""
+
+
+def place(number):
+    """Which one it is of the characters of four bytes."""
+    a, b, c, d = number.to_bytes(4, "big")
+    return (((a - 0x81) * 10 + b - 0x30) * 126 + c - 0x81) * 10 + d - 0x30
+
+
+def ask_gb18030(client):
+    """The characters of one byte and two, as of other character sets, and the weights that do not
+    follow from the bytes: of ideographs the place in the order of Pinyin, of letters in two numbers.
+
+    gb18030.rs has a formula for the characters of four bytes, which is checked here.
+    """
+    found, weights, fours = {}, {}, {}
+    for line in run(client, GB18030).splitlines():
+        code, number, weight, back = line.split("\t")
+        code, number, length, weight = int(code), int(number, 16), len(number) // 2, int(weight, 16)
+        assert int(back, 16) == code
+        if length < 4:
+            found[number] = (code, b"", number)
+        else:
+            fours[place(number)] = code
+        if weight >= 0xFFA00000:
+            weights[code] = [weight - 0xFFA00000]
+        elif weight != (number if length < 4 else 0xFF000000 + place(number)):
+            if weight < 0x80 and length > 1:
+                # MySQL sorts ı and ſ as I and S, but compares them as greater than all of ASCII.
+                weight += 0x80
+            weight = weight if weight < 0x10000 else weight - 0xFF000000 + 0x10000
+            weights[code] = [weight & 0xFFFF, weight >> 16]
+    left = {*range(0x80, 0xD800), *range(0xE000, 0x10000)} - {code for code, _, _ in found.values()}
+    left = sorted(0x1E3F if code == 0xE7C7 else code for code in left)
+    left = [0xE7C7 if code == 0x1E3F else code for code in left]
+    assert fours == {**dict(enumerate(left)), **{189000 + i: 0x10000 + i for i in range(0x100000)}}
+    return found, weights
 
 
 def encode_charset(found):
@@ -309,10 +355,14 @@ def main():
             file.write(encode_charset(found))
         weights = weights_beside_bytes(charset, found, has_own_order)
         tables.append((collation, weights, lambda code: [code] if code < 128 else None))
+    found, weights = ask_gb18030(client)
+    with open(os.path.join(here, "multibyte", "gb18030.charset"), "wb") as file:
+        file.write(encode_charset(found))
+    tables.append(("gb18030_chinese_ci", weights, lambda code: None))
     for name, weights, formula in tables:
         charset = name.split("_")[0]
         folder = "bytes" if charset in BYTE_COLLATIONS else ""
-        folder = "multibyte" if charset in MULTIBYTE else folder
+        folder = "multibyte" if charset in (*MULTIBYTE, "gb18030") else folder
         with open(os.path.join(here, folder, name + ".weights"), "wb") as file:
             file.write(encode(weights, formula))
 

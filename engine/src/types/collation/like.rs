@@ -1,10 +1,6 @@
 //! LIKE: `%` stands for any string, `_` for any character, compared character by character.
 
-use super::{
-    Collation,
-    order::{Order, table_weight},
-    weights::next_char,
-};
+use super::{Collation, order::Order, thai, weights::next_char};
 
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +138,8 @@ fn same(collation: Collation, a: u32, b: u32) -> bool {
     }
     match collation.facts().order {
         Order::Uca(uca, levels) => {
+            // As in MySQL, the kinds of kana are not told apart.
+            let levels = levels.min(3);
             let ranks = &uca.ranks().ascii;
             let rank = |code: u32| ranks.get(code as usize).copied().unwrap_or(0);
             match (rank(a), rank(b)) {
@@ -150,7 +148,8 @@ fn same(collation: Collation, a: u32, b: u32) -> bool {
                 _ => levels == 1 || uca.same(a, b, levels),
             }
         }
-        Order::Table(table) => table_weight(table, a) == table_weight(table, b),
+        Order::Table(table) => table.weight(a) == table.weight(b),
+        Order::Thai => thai::letter(a) == thai::letter(b),
         Order::CodePoints | Order::Bytes => false,
     }
 }
@@ -180,6 +179,14 @@ mod tests {
         assert!(!like(Collation::Utf8mb4Bin, b"aXb", b"axb", None));
         assert!(like(Collation::Binary, "é".as_bytes(), b"__", None));
         assert!(like(ci, b"a|%", b"a|||%", Some('|')) && !like(ci, b"a|x", b"a|||%", Some('|')));
+    }
+
+    #[test]
+    fn kinds_of_kana_are_one() {
+        let ks = Collation::Utf8mb4Ja0900AsCsKs;
+        assert!(!ks.equal("か".as_bytes(), "カ".as_bytes()));
+        assert!(like(ks, "か".as_bytes(), "カ%".as_bytes(), None));
+        assert!(!like(ks, "が".as_bytes(), "カ%".as_bytes(), None));
     }
 
     #[test]

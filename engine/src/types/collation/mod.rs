@@ -12,6 +12,7 @@ mod names;
 mod order;
 mod sort_key;
 mod tailoring;
+mod thai;
 mod uca;
 mod weights;
 mod wide;
@@ -23,7 +24,7 @@ pub use sort_key::Beginnings;
 pub(super) use sort_key::trim_spaces;
 pub use weights::next_char;
 
-use order::{Order, compare_padded, table_weight};
+use order::{Order, compare_padded};
 use std::cmp::Ordering;
 
 impl Collation {
@@ -32,7 +33,8 @@ impl Collation {
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self.facts().order {
             Order::Uca(uca, levels) => uca.compare(a, b, levels),
-            Order::Table(table) => compare_padded(a, b, |code| table_weight(table, code)),
+            Order::Table(table) => compare_padded(a, b, |code| table.weight(code)),
+            Order::Thai => compare_bytes_padded(&thai::weights(a), &thai::weights(b)),
             // The order of UTF-8's bytes is that of the code points.
             Order::CodePoints if self.pads() => compare_bytes_padded(a, b),
             Order::CodePoints | Order::Bytes => a.cmp(b),
@@ -51,16 +53,8 @@ impl Collation {
     pub fn begins(self, text: &[u8], beginning: &[u8]) -> bool {
         match self.facts().order {
             Order::Uca(uca, levels) => uca.begins(text, beginning, levels),
-            Order::Table(table) => {
-                let mut rest = text;
-                characters(beginning).all(|wanted| {
-                    let Some((code, length)) = next_char(rest) else {
-                        return false;
-                    };
-                    rest = &rest[length..];
-                    table_weight(table, code) == table_weight(table, wanted)
-                })
-            }
+            Order::Table(table) => begins_by(text, beginning, |code| table.weight(code)),
+            Order::Thai => begins_by(text, beginning, thai::letter),
             Order::CodePoints | Order::Bytes => text.starts_with(beginning),
         }
     }
@@ -84,10 +78,10 @@ impl Collation {
     }
 
     /// Whether equal strings have one sort key of their first characters: not where a letter is
-    /// several characters, or one character several letters.
+    /// several characters, or one character several letters, or characters change places.
     #[must_use]
     pub fn has_one_beginning(self) -> bool {
-        !matches!(self.facts().order, Order::Uca(..))
+        !matches!(self.facts().order, Order::Uca(..) | Order::Thai)
     }
 
     /// What the sort keys of the first characters of strings begin with, of those that are equal
@@ -153,6 +147,17 @@ fn characters(mut text: &[u8]) -> impl Iterator<Item = u32> {
         let (code, length) = next_char(text)?;
         text = &text[length..];
         Some(code)
+    })
+}
+
+/// Whether a text begins with characters of the same weights.
+fn begins_by(mut text: &[u8], beginning: &[u8], weight: impl Fn(u32) -> u32) -> bool {
+    characters(beginning).all(|wanted| {
+        let Some((code, length)) = next_char(text) else {
+            return false;
+        };
+        text = &text[length..];
+        weight(code) == weight(wanted)
     })
 }
 
@@ -341,6 +346,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What LIKE finds begins, in an index, with the prefix of the pattern: also where a sequence of
+    /// other characters that are the same has weights of its own.
+    #[test]
+    fn prefixes_begin_what_fits() {
+        let fits = [
+            (Collation::Utf8mb4EsTrad0900AiCi, "cH", "CHa"),
+            (Collation::Utf8mb4EsTrad0900AiCi, "c", "cha"),
+            (Collation::Utf8mb4Cs0900AiCi, "c", "cha"),
+            (Collation::Utf8mb4LithuanianCi, "cH", "CH"),
+            (Collation::Utf8mb4Ja0900AsCs, "カ", "かー"),
+            (Collation::Utf8mb4Ja0900AsCs, "カー", "かーカ"),
+        ];
+        for (collation, beginning, text) in fits {
+            let pattern = format!("{beginning}%");
+            assert!(like(collation, text.as_bytes(), pattern.as_bytes(), None));
+            let (mut prefix, mut key) = (Vec::new(), Vec::new());
+            collation.sort_key_prefix(beginning.as_bytes(), &mut prefix);
+            collation.sort_key(text.as_bytes(), &mut key);
+            assert!(key.starts_with(&prefix), "{collation:?} {beginning} {text}");
+        }
+        // Kana that no mark follows stay as they are.
+        let mut prefix = Vec::new();
+        Collation::Utf8mb4Ja0900AsCs.sort_key_prefix("カタ".as_bytes(), &mut prefix);
+        assert_eq!(prefix.len(), 6);
     }
 
     #[test]

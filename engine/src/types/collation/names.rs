@@ -91,12 +91,19 @@ collations! {
     EuckrKoreanCi 19 "euckr_korean_ci" Euckr Space 1 Order::Table(&multibyte::EUCKR_KOREAN_CI);
     Gb2312Bin 86 "gb2312_bin" Gb2312 Space 1 Order::Table(&multibyte::GB2312_BIN);
     Gb2312ChineseCi 24 "gb2312_chinese_ci" Gb2312 Space 1 Order::Table(&multibyte::GB2312_CHINESE_CI);
+    Gb18030Bin 249 "gb18030_bin" Gb18030 Space 1 Order::Table(&multibyte::GB18030_BIN);
+    Gb18030ChineseCi 248 "gb18030_chinese_ci" Gb18030 Space 2 Order::Table(&multibyte::GB18030_CHINESE_CI);
+    Gb18030Unicode520Ci 250 "gb18030_unicode_520_ci" Gb18030 Space 8 Order::Uca(&UCA_520, 1);
     GbkBin 87 "gbk_bin" Gbk Space 1 Order::Table(&multibyte::GBK_BIN);
     GbkChineseCi 28 "gbk_chinese_ci" Gbk Space 1 Order::Table(&multibyte::GBK_CHINESE_CI);
     SjisBin 88 "sjis_bin" Sjis Space 1 Order::Table(&multibyte::SJIS_BIN);
     SjisJapaneseCi 13 "sjis_japanese_ci" Sjis Space 1 Order::Table(&multibyte::SJIS_JAPANESE_CI);
     UjisBin 91 "ujis_bin" Ujis Space 1 Order::Table(&multibyte::UJIS_BIN);
     UjisJapaneseCi 12 "ujis_japanese_ci" Ujis Space 1 Order::Table(&multibyte::UJIS_JAPANESE_CI);
+    Swe7Bin 82 "swe7_bin" Swe7 Space 1 Order::Table(&bytes::SWE7_BIN);
+    Swe7SwedishCi 10 "swe7_swedish_ci" Swe7 Space 1 Order::Table(&bytes::SWE7_SWEDISH_CI);
+    Tis620Bin 89 "tis620_bin" Tis620 Space 1 Order::Table(&bytes::TIS620_BIN);
+    Tis620ThaiCi 18 "tis620_thai_ci" Tis620 Space 4 Order::Thai;
     AsciiBin              65 "ascii_bin"              Ascii   Space 1 Order::CodePoints;
     AsciiGeneralCi        11 "ascii_general_ci"       Ascii   Space 1 Order::Table(&bytes::ASCII_GENERAL_CI);
     Utf8mb4Bg0900AiCi        318 "utf8mb4_bg_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::BG, 1);
@@ -125,6 +132,8 @@ collations! {
     Utf8mb4Hu0900AsCs        297 "utf8mb4_hu_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::HU, 3);
     Utf8mb4Is0900AiCi        257 "utf8mb4_is_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::IS, 1);
     Utf8mb4Is0900AsCs        280 "utf8mb4_is_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::IS, 3);
+    Utf8mb4Ja0900AsCs        303 "utf8mb4_ja_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::JA, 3);
+    Utf8mb4Ja0900AsCsKs      304 "utf8mb4_ja_0900_as_cs_ks"    Utf8mb4 None 24 Order::Uca(&uca::JA, 4);
     Utf8mb4La0900AiCi        271 "utf8mb4_la_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::LA, 1);
     Utf8mb4La0900AsCs        294 "utf8mb4_la_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::LA, 3);
     Utf8mb4Lt0900AiCi        268 "utf8mb4_lt_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::LT, 1);
@@ -155,6 +164,7 @@ collations! {
     Utf8mb4Tr0900AsCs        288 "utf8mb4_tr_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::TR, 3);
     Utf8mb4Vi0900AiCi        277 "utf8mb4_vi_0900_ai_ci"       Utf8mb4 None  0 Order::Uca(&uca::VI, 1);
     Utf8mb4Vi0900AsCs        300 "utf8mb4_vi_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::VI, 3);
+    Utf8mb4Zh0900AsCs        308 "utf8mb4_zh_0900_as_cs"       Utf8mb4 None  0 Order::Uca(&uca::ZH, 3);
     Utf8mb4CroatianCi        245 "utf8mb4_croatian_ci"         Utf8mb4 Space 8 Order::Uca(&uca::CROATIAN, 1);
     Utf8mb4CzechCi           234 "utf8mb4_czech_ci"            Utf8mb4 Space 8 Order::Uca(&uca::CZECH, 1);
     Utf8mb4DanishCi          235 "utf8mb4_danish_ci"           Utf8mb4 Space 8 Order::Uca(&uca::DANISH, 1);

@@ -1,10 +1,6 @@
 //! How characters are ordered: by bytes, by code points, by a table, or by Unicode's algorithm.
 
-use super::{
-    names::LazyTable,
-    uca::Uca,
-    weights::{REPLACEMENT, next_char},
-};
+use super::{names::LazyTable, uca::Uca, weights::next_char};
 
 /// The order of a collation.
 #[derive(Clone, Copy)]
@@ -13,23 +9,12 @@ pub enum Order {
     Bytes,
     /// By code point.
     CodePoints,
-    /// Each character has one weight: the table's, else its code point (beyond U+FFFF that of
-    /// U+FFFD).
+    /// Each character has one weight, which the table knows.
     Table(&'static LazyTable),
+    /// Thai: by bytes, some of which change places.
+    Thai,
     /// Unicode's algorithm, with so many levels.
     Uca(&'static Uca, usize),
-}
-
-/// The weight of a character in a table.
-#[inline]
-pub fn table_weight(table: &LazyTable, code: u32) -> u32 {
-    if code > 0xFFFF {
-        return REPLACEMENT;
-    }
-    match table.get(code) {
-        Some(&[weight]) => weight.into(),
-        _ => code,
-    }
 }
 
 /// Compares by one weight for each character, the shorter string padded with spaces.

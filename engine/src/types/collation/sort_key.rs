@@ -20,6 +20,8 @@
 //!              below space +1, above space +3. A run of spaces is written as bytes 21 if it is
 //!              followed by something below a space, else as bytes 23. Terminator 22. (Where the
 //!              weight of a space is not 20, these are 1, 2 and 3 more than it.)
+//! tis620_thai_ci
+//!              The same of the bytes that `thai.rs` makes.
 //! 0900_bin     UTF-8, each byte +1. Terminator 00.
 //! binary       The bytes, with 00 as 00 FF. Terminator 00 00.
 //! ```
@@ -28,20 +30,14 @@
 //! what ends there must sort above a string that goes on, after any number of spaces, with a
 //! tab, and below one that goes on with a letter.
 
-use super::{
-    Collation,
-    names::LazyTable,
-    order::{Order, table_weight},
-    uca::Uca,
-    weights::next_char,
-};
+use super::{Collation, characters, names::LazyTable, order::Order, thai, uca::Uca};
 
 /// The terminator of keys that pad with spaces of the weight 20.
 const PADDED_END: u8 = 0x22;
 
 /// The terminator of a table's keys. No table gives the space a weight of more than a byte.
 fn table_end(table: &LazyTable) -> u8 {
-    table_weight(table, b' '.into()) as u8 + 2
+    table.weight(b' '.into()) as u8 + 2
 }
 
 /// Appends what the sort keys of all strings that begin with `text` begin with, and of those that
@@ -49,6 +45,7 @@ fn table_end(table: &LazyTable) -> u8 {
 pub(super) fn push_prefix(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
     let text = match collation.facts().order {
         Order::Uca(uca, _) => uca.settled(text),
+        Order::Thai => return push_bytes_padded(&thai::settled(text), out),
         Order::Table(_) | Order::CodePoints | Order::Bytes => text,
     };
     push_text(collation, text, out);
@@ -85,8 +82,17 @@ pub(super) fn beginnings(
     characters: usize,
     going_on: bool,
 ) -> Option<Beginnings> {
-    let Order::Uca(uca, levels) = collation.facts().order else {
-        return None;
+    let (uca, levels) = match collation.facts().order {
+        Order::Uca(uca, levels) => (uca, levels),
+        // Any of the first characters may be one that comes first in equal strings.
+        Order::Thai => {
+            return Some(Beginnings {
+                longest: Vec::new(),
+                whole: false,
+                shorter: Vec::new(),
+            });
+        }
+        Order::Table(_) | Order::CodePoints | Order::Bytes => return None,
     };
     let sequence = uca.longest_sequence();
     let outside = (characters + 1).saturating_sub(sequence);
@@ -125,10 +131,13 @@ fn push_text(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
             push_uca(uca, text, usize::MAX, out);
         }
         Order::Table(table) => {
-            let weight = |code| table_weight(table, code);
-            push_padded(text, table_end(table), weight, out);
+            let weights = characters(trim_spaces(text)).map(|code| table.weight(code));
+            push_padded(weights, table_end(table), out);
         }
-        Order::CodePoints if collation.pads() => push_padded(text, PADDED_END, |code| code, out),
+        Order::Thai => push_bytes_padded(&thai::weights(text), out),
+        Order::CodePoints if collation.pads() => {
+            push_padded(characters(trim_spaces(text)), PADDED_END, out);
+        }
         Order::CodePoints => {
             out.extend(text.iter().map(|byte| byte.saturating_add(1)));
         }
@@ -179,7 +188,7 @@ pub(super) fn push(collation: Collation, text: &[u8], out: &mut Vec<u8>) {
             }
         }
         Order::CodePoints if !collation.pads() => out.push(0),
-        Order::CodePoints => out.push(PADDED_END),
+        Order::CodePoints | Order::Thai => out.push(PADDED_END),
         Order::Table(table) => out.push(table_end(table)),
         Order::Bytes => out.extend_from_slice(&[0, 0]),
     }
@@ -194,10 +203,16 @@ fn push_level(uca: &Uca, level: usize, text: &[u8], out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Appends a number in UTF-8, whose bytes have the order of the numbers.
+/// Appends a number of up to 21 bits as UTF-8 does it, whose bytes have the order of the numbers.
 fn push_number(number: u32, out: &mut Vec<u8>) {
-    let c = char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER);
-    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    let part = |shift: u32| (number >> shift) as u8;
+    let behind = |shift: u32| part(shift) & 0x3F | 0x80;
+    match number {
+        ..0x80 => out.push(part(0)),
+        0x80..0x800 => out.extend_from_slice(&[part(6) | 0xC0, behind(0)]),
+        0x800..0x1_0000 => out.extend_from_slice(&[part(12) | 0xE0, behind(6), behind(0)]),
+        _ => out.extend_from_slice(&[part(18) | 0xF0, behind(12), behind(6), behind(0)]),
+    }
 }
 
 /// Appends the first `limit` primary weights. Returns whether there are no more (but spaces, where
@@ -287,13 +302,14 @@ impl UcaKey<'_> {
     }
 }
 
-fn push_padded(text: &[u8], end: u8, weight: impl Fn(u32) -> u32, out: &mut Vec<u8>) {
+fn push_bytes_padded(bytes: &[u8], out: &mut Vec<u8>) {
+    push_padded(bytes.iter().copied().map(u32::from), PADDED_END, out);
+}
+
+fn push_padded(weights: impl Iterator<Item = u32>, end: u8, out: &mut Vec<u8>) {
     let space = u32::from(end - 2);
-    let mut rest = trim_spaces(text);
     let mut spaces = 0;
-    while let Some((code, length)) = next_char(rest) {
-        rest = &rest[length..];
-        let weight = weight(code);
+    for weight in weights {
         if weight == space {
             spaces += 1;
             continue;
@@ -342,7 +358,7 @@ pub(super) fn length(collation: Collation, key: &[u8], mask: u8) -> Option<usize
             }
             Some(i)
         }
-        order @ (Order::CodePoints | Order::Table(_)) => {
+        order @ (Order::CodePoints | Order::Table(_) | Order::Thai) => {
             let end = match order {
                 Order::Table(table) => table_end(table),
                 _ if collation.pads() => PADDED_END,
@@ -388,6 +404,6 @@ pub(super) fn decode(collation: Collation, key: &[u8], mask: u8) -> Option<Vec<u
             }
             Some(text)
         }
-        Order::Uca(..) | Order::Table(_) | Order::CodePoints => None,
+        Order::Uca(..) | Order::Table(_) | Order::Thai | Order::CodePoints => None,
     }
 }

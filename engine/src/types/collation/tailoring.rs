@@ -23,11 +23,18 @@ struct Level {
     exceptions: Table,
 }
 
-/// Weights from `first` to `last` become greater by `step`.
+/// What becomes of the weights from `first` to `last`.
 struct Move {
     first: u16,
     last: u16,
-    step: i32,
+    change: Change,
+}
+
+enum Change {
+    /// They become greater by this.
+    Step(i32),
+    /// This one comes before each.
+    Before(u16),
 }
 
 /// The sequences that begin with one character.
@@ -94,14 +101,19 @@ impl Tailoring {
         self.levels[level].exceptions.get(code)
     }
 
-    /// What becomes of a weight of the base.
+    /// Calls `each` with what becomes of a weight of the base.
     #[inline]
-    pub fn moved(&self, weight: u16, level: usize) -> u16 {
-        let moves = &self.levels[level].moves;
-        let found = moves
-            .iter()
-            .find(|range| (range.first..=range.last).contains(&weight));
-        found.map_or(weight, |range| (i32::from(weight) + range.step) as u16)
+    pub fn moved(&self, weight: u16, level: usize, mut each: impl FnMut(u16)) {
+        let mut moves = self.levels[level].moves.iter();
+        let found = moves.find(|range| (range.first..=range.last).contains(&weight));
+        match found.map(|range| &range.change) {
+            None => each(weight),
+            Some(Change::Step(step)) => each((i32::from(weight) + step) as u16),
+            Some(Change::Before(first)) => {
+                each(*first);
+                each(weight);
+            }
+        }
     }
 
     /// The longest sequence that `text` begins with, `first` being its first character: its
@@ -125,6 +137,18 @@ impl Tailoring {
         self.sequences(code).is_some()
     }
 
+    /// Whether the primary weights of all sequences that begin with this character begin with these.
+    pub fn all_begin_with(&self, code: u32, weights: &[u16]) -> bool {
+        let mut sequences = self.sequences(code).unwrap_or_default().iter();
+        sequences.all(|sequence| sequence.weights[0].starts_with(weights))
+    }
+
+    /// The characters that sequences go on with.
+    pub fn tails(&self) -> impl Iterator<Item = char> {
+        let sequences = self.heads.iter().flat_map(|head| &head.sequences);
+        sequences.flat_map(|sequence| sequence.text.chars().skip(1))
+    }
+
     /// The characters that sequences begin with.
     pub fn heads(&self) -> impl Iterator<Item = u32> {
         self.heads.iter().map(|head| head.code)
@@ -141,7 +165,10 @@ impl Level {
                 Move {
                     first: first as u16,
                     last: (end - 1) as u16,
-                    step: numbers.next_signed() as i32,
+                    change: match numbers.next_signed() as i32 {
+                        0 => Change::Before(numbers.count() as u16),
+                        step => Change::Step(step),
+                    },
                 }
             })
             .collect();

@@ -1,5 +1,6 @@
 //! The orders of the Unicode Collation Algorithm: a character has any number of weights at each
-//! of up to three levels (letters, accents, cases), and strings are compared level by level.
+//! of up to four levels (letters, accents, cases, kinds of kana), and strings are compared level by
+//! level.
 //!
 //! A language may change some of it (`tailoring.rs`). The contractions of all languages (several
 //! code points with one weight, as in some Indic scripts) are left out: such sequences sort by
@@ -18,6 +19,15 @@ pub struct Uca {
     base: &'static Base,
     tailoring: Option<LazyLock<Tailoring>>,
     ranks: LazyLock<Ranks>,
+    parts: LazyLock<Parts>,
+}
+
+/// The primary weights of the characters that sequences consist of, ascending.
+struct Parts {
+    /// Of the first ones, and whether these are also the first weights of their sequences.
+    heads: Vec<(SmallVec<[u16; 8]>, bool)>,
+    /// Of all others.
+    tails: Vec<SmallVec<[u16; 8]>>,
 }
 
 /// A version of the algorithm, as MySQL has it: the order of all languages.
@@ -45,6 +55,7 @@ table!(PRIMARY_520, "utf8mb4_unicode_520_ci.weights");
 table!(PRIMARY_900, "utf8mb4_0900_ai_ci.weights");
 table!(SECONDARY_900, "utf8mb4_0900_as_ci.weights");
 table!(TERTIARY_900, "utf8mb4_0900_as_cs.weights");
+static QUATERNARY: LazyTable = LazyLock::new(Table::empty);
 
 /// UCA 4.0: unicode_ci.
 static BASE_400: Base = Base {
@@ -64,6 +75,12 @@ static BASE_900: Base = Base {
     levels: &[&PRIMARY_900, &SECONDARY_900, &TERTIARY_900],
 };
 
+/// The same for Japanese, which has a fourth level.
+static BASE_900_KANA: Base = Base {
+    version: Version::V900,
+    levels: &[&PRIMARY_900, &SECONDARY_900, &TERTIARY_900, &QUATERNARY],
+};
+
 /// Makes an order: of a base, or of a language's file as well.
 macro_rules! orders {
     ($($(#[$doc:meta])* $name:ident $base:ident $($language:literal)?;)*) => {
@@ -72,6 +89,7 @@ macro_rules! orders {
             base: &$base,
             tailoring: orders!(@tailoring $base $($language)?),
             ranks: LazyLock::new(|| Ranks::new(&$name)),
+            parts: LazyLock::new(|| $name.find_parts()),
         };)*
     };
     (@tailoring $base:ident) => { None };
@@ -103,6 +121,7 @@ orders! {
     HR BASE_900 "hr";
     HU BASE_900 "hu";
     IS BASE_900 "is";
+    JA BASE_900_KANA "ja";
     LA BASE_900 "la";
     LT BASE_900 "lt";
     LV BASE_900 "lv";
@@ -118,6 +137,7 @@ orders! {
     SV BASE_900 "sv";
     TR BASE_900 "tr";
     VI BASE_900 "vi";
+    ZH BASE_900 "zh";
     CROATIAN BASE_400 "croatian";
     CZECH BASE_400 "czech";
     DANISH BASE_400 "danish";
@@ -154,7 +174,12 @@ impl Base {
             weights.iter().copied().for_each(each);
         } else {
             // What most have: one for each primary weight.
-            let common = if level == 1 { 0x20 } else { 2 };
+            let common = match level {
+                1 => 0x20,
+                2 => 2,
+                // Only kana have a kind.
+                _ => return,
+            };
             self.primary(code, |_| each(common));
         }
     }
@@ -186,7 +211,7 @@ impl Uca {
         match tailoring.exception(code, level) {
             Some(weights) => weights.iter().copied().for_each(each),
             None => {
-                let moved = |weight| each(tailoring.moved(weight, level));
+                let moved = |weight| tailoring.moved(weight, level, &mut each);
                 self.base.weights(code, level, moved);
             }
         }
@@ -197,8 +222,7 @@ impl Uca {
     #[inline]
     pub fn step(&self, text: &[u8], level: usize, each: impl FnMut(u16)) -> Option<usize> {
         let (code, length) = next_char(text)?;
-        let tailoring = self.tailoring.as_ref();
-        if let Some((weights, length)) = tailoring.and_then(|t| t.sequence(code, text, level)) {
+        if let Some((weights, length)) = self.sequence(code, text, level) {
             weights.iter().copied().for_each(each);
             return Some(length);
         }
@@ -206,22 +230,61 @@ impl Uca {
         Some(length)
     }
 
+    /// The letter of several characters that `text` begins with, `first` being the first of them: its
+    /// weights at a level, and its length in bytes.
+    #[inline]
+    fn sequence(&self, first: u32, text: &[u8], level: usize) -> Option<(&[u16], usize)> {
+        self.tailoring.as_ref()?.sequence(first, text, level)
+    }
+
     /// The beginning of `text` that keeps its weights whatever follows, and whatever is there in
-    /// place of its characters that they are `same` to: it ends before what may begin a sequence.
-    /// ("c" sorts before "ch" in Czech, and LIKE 'c%' finds both.)
+    /// place of its characters that they are `same` to: it ends before what may begin a sequence
+    /// that begins with another weight, and within any other sequence. ("c" sorts before "ch" in
+    /// Czech, and LIKE 'c%' finds both.)
     pub fn settled<'t>(&self, text: &'t [u8]) -> &'t [u8] {
-        let heads: SmallVec<[u32; 16]> = match &self.tailoring {
-            Some(tailoring) => tailoring.heads().collect(),
-            None => return text,
-        };
-        let mut at = 0;
+        if self.tailoring.is_none() {
+            return text;
+        }
+        let Parts { heads, tails } = &*self.parts;
+        let (mut at, mut begun) = (0, false);
         while let Some((code, length)) = next_char(&text[at..]) {
-            if heads.iter().any(|head| self.same(*head, code, 1)) {
+            let weights = self.of_level(code, 0);
+            if begun && tails.binary_search(&weights).is_ok() {
                 break;
             }
+            begun = match heads.binary_search_by(|(head, _)| head.cmp(&weights)) {
+                Ok(found) if !heads[found].1 => break,
+                found => found.is_ok(),
+            };
             at += length;
         }
         &text[..at]
+    }
+
+    /// What the characters of sequences weigh by themselves.
+    fn find_parts(&self) -> Parts {
+        let (mut heads, mut tails) = (Vec::new(), Vec::new());
+        if let Some(tailoring) = &self.tailoring {
+            for head in tailoring.heads() {
+                let weights = self.of_level(head, 0);
+                let stays = tailoring.all_begin_with(head, &weights);
+                heads.push((weights, stays));
+            }
+            tails.extend(tailoring.tails().map(|tail| self.of_level(tail.into(), 0)));
+        }
+        // Of the same weights those come first that do not stay.
+        heads.sort_unstable();
+        heads.dedup_by(|next, first| next.0 == first.0);
+        tails.sort_unstable();
+        tails.dedup();
+        Parts { heads, tails }
+    }
+
+    /// The weights of a character at a level.
+    fn of_level(&self, code: u32, level: usize) -> SmallVec<[u16; 8]> {
+        let mut weights = SmallVec::new();
+        self.weights(code, level, |weight| weights.push(weight));
+        weights
     }
 
     /// How many characters the longest sequence has that is one letter of the language; 1 if there
@@ -304,12 +367,7 @@ impl Uca {
 
     /// Whether two characters are the same at the first `levels` levels.
     pub fn same(&self, a: u32, b: u32, levels: usize) -> bool {
-        let weights = |code, level| {
-            let mut weights = SmallVec::<[u16; 8]>::new();
-            self.weights(code, level, |weight| weights.push(weight));
-            weights
-        };
-        (0..levels).all(|level| weights(a, level) == weights(b, level))
+        (0..levels).all(|level| self.of_level(a, level) == self.of_level(b, level))
     }
 }
 

@@ -13,6 +13,8 @@ pub const REPLACEMENT: u32 = 0xFFFD;
 
 /// Weights by code point, in pages; most code points have none here and follow a formula.
 pub struct Table {
+    /// The one weight of a code point that has none here, where each has one.
+    formula: fn(u32) -> u32,
     /// For each page of code points, its number in `entries`, or none.
     pages: Vec<Option<u16>>,
     /// For each code point of the pages there are: where its weights are, or none.
@@ -37,9 +39,27 @@ impl Table {
         self.weights.get(start..start + usize::from(entry.length))
     }
 
-    /// One that has no code points.
+    /// The weight of a code point, where each has one: the table's, in one number or in two with the
+    /// lower half first, or that of the formula.
+    #[inline]
+    pub fn weight(&self, code: u32) -> u32 {
+        match self.get(code) {
+            Some(&[weight]) => weight.into(),
+            Some(&[low, high]) => u32::from(high) << 16 | u32::from(low),
+            _ => (self.formula)(code),
+        }
+    }
+
+    /// One that has no code points: where each has one weight, it is the code point, and beyond U+FFFF
+    /// that of U+FFFD.
     pub fn empty() -> Table {
+        Table::of_formula(|code| if code > 0xFFFF { REPLACEMENT } else { code })
+    }
+
+    /// One that has no code points, with the formula for them.
+    pub fn of_formula(formula: fn(u32) -> u32) -> Table {
         Table {
+            formula,
             pages: vec![None; 0x11_0000 / PAGE],
             entries: Vec::new(),
             weights: Vec::new(),
@@ -167,10 +187,7 @@ pub fn next_char(bytes: &[u8]) -> Option<(u32, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{order::table_weight, uca::UCA_900},
-        *,
-    };
+    use super::{super::uca::UCA_900, *};
 
     fn weights(c: char) -> Vec<u16> {
         let mut out = Vec::new();
@@ -195,7 +212,7 @@ mod tests {
                 0x2364, 0x239C, 0x23C5, 0x0209, 0x230B, 0x239C, 0x239C, 0x23B1
             ]
         );
-        let general = |code| table_weight(&GENERAL, code);
+        let general = |code| GENERAL.weight(code);
         assert_eq!(general('ß'.into()), 0x53);
         assert_eq!(general('é'.into()), 0x45);
         assert_eq!(general(0x1_F600), 0xFFFD);

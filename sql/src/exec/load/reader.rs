@@ -374,15 +374,15 @@ impl<'o> Reader<'o> {
     /// How many bytes the character takes that is here: 1 for what is none, 0 if the file ends within
     /// it. 1300 for a byte with which none of UTF-8 begins. `from`: where what follows begins of which the field is not made yet.
     fn character(&mut self, from: usize, context: &mut ExecContext) -> Result<usize, Stop> {
-        let Some(byte) = self.byte(0).filter(|byte| self.begins_several(*byte)) else {
+        if !self.byte(0).is_some_and(|byte| self.begins_several(byte)) {
             return Ok(1);
-        };
+        }
         self.has(CHARACTER_MAX, context)?;
         let rest = self.buffer.get(self.at..).unwrap_or_default();
         let rest = rest.get(..CHARACTER_MAX).unwrap_or(rest);
         match (
             self.charset.character_bytes(rest),
-            self.charset.bytes_from(byte),
+            self.charset.bytes_from(rest),
         ) {
             (Some(bytes), _) => Ok(bytes),
             (None, 0) => {

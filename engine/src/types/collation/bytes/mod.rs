@@ -1,5 +1,5 @@
-//! The character sets in which a character is a byte, and the first 128 are those of ASCII: their
-//! characters, and the weights of their collations.
+//! The character sets in which a character is a byte, and the first 128, but in swe7, are those of
+//! ASCII: their characters, and the weights of their collations.
 //!
 //! The files beside this one are made by `generate_weights.py`, which describes their forms.
 
@@ -81,6 +81,8 @@ bytes! {
     }
     MACCE "macce" { MACCE_GENERAL_CI "macce_general_ci", MACCE_BIN "macce_bin", }
     MACROMAN "macroman" { MACROMAN_GENERAL_CI "macroman_general_ci", MACROMAN_BIN "macroman_bin", }
+    SWE7 "swe7" { SWE7_SWEDISH_CI "swe7_swedish_ci", SWE7_BIN "swe7_bin", }
+    TIS620 "tis620" { TIS620_BIN "tis620_bin", }
 }
 
 /// The characters of a character set in which each is a byte; from a file that
@@ -117,7 +119,7 @@ impl ByteTable {
 
     /// The byte of a character; the first one, if it has several.
     pub fn byte(&self, c: char) -> Option<u8> {
-        if c.is_ascii() {
+        if c.is_ascii() && self.character(c as u8) == c {
             return Some(c as u8);
         }
         let (found, byte) = *self

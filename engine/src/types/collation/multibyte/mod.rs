@@ -1,9 +1,13 @@
-//! The character sets in which a character is one to three bytes, and the first 128 are those of
+//! The character sets in which a character is one to four bytes, and the first 128 are those of
 //! ASCII: their characters, and the weights of their collations.
 //!
 //! The files beside this one are made by `generate_weights.py`, which describes their forms. The
 //! order is that of the characters' bytes but for what a file says. What is written in several ways
-//! is one character here.
+//! is one character here. gb18030, which has all characters of Unicode, is in `gb18030.rs`.
+
+mod gb18030;
+
+pub use gb18030::{GB18030, GB18030_BIN, GB18030_CHINESE_CI};
 
 use super::{
     names::LazyTable,
@@ -40,12 +44,16 @@ multibyte! {
     UJIS "ujis" UJIS_BIN UJIS_JAPANESE_CI "ujis_japanese_ci";
 }
 
-/// The characters of a character set of several bytes. All are of Unicode's first 65,536.
+/// The characters of a character set of several bytes. All are of Unicode's first 65,536, but in
+/// gb18030.
 pub struct MultibyteTable {
     /// Characters of one byte and of two, by their bytes; 0xFFFF for none.
     short: Vec<u16>,
     /// Characters of three bytes by the last two of them; the first one is 8F. Or there are none.
     long: Vec<u16>,
+    /// Characters of four bytes by their place among these, as far as no formula gives them. Or there
+    /// are none.
+    longest: Vec<u16>,
     /// How a character is written, as a number; 0 for what is none (and for the character 0).
     written: Vec<u32>,
 }
@@ -61,6 +69,7 @@ impl MultibyteTable {
         let mut table = MultibyteTable {
             short: vec![NONE; 0x1_0000],
             long: Vec::new(),
+            longest: Vec::new(),
             written: vec![0; 0x1_0000],
         };
         let mut numbers = Numbers(file);
@@ -102,7 +111,7 @@ impl MultibyteTable {
     fn weights(&self, file: &[u8]) -> Table {
         /// Weights below are those of ASCII.
         const FIRST: u16 = 0x80;
-        let written = |code: &usize| self.bytes(*code as u16).map(|bytes| (bytes, *code));
+        let written = |code: &usize| self.bytes(*code as u32).map(|bytes| (bytes, *code));
         let mut in_order: Vec<_> = (0x80..self.written.len())
             .filter_map(|code| written(&code))
             .collect();
@@ -116,32 +125,53 @@ impl MultibyteTable {
     }
 
     /// The bytes of a character, if the character set has it.
-    fn bytes(&self, code: u16) -> Option<([u8; 3], usize)> {
-        let number = self.written[usize::from(code)];
-        let [_, a, b, c] = number.to_be_bytes();
-        match number {
-            0 if code != 0 => None,
-            0..=0xFF => Some(([c, 0, 0], 1)),
-            0x100..=0xFFFF => Some(([b, c, 0], 2)),
-            _ => Some(([a, b, c], 3)),
-        }
+    fn bytes(&self, code: u32) -> Option<([u8; 4], usize)> {
+        let number = match self.written.get(code as usize) {
+            Some(number) => *number,
+            None if self.longest.is_empty() => return None,
+            None => gb18030::beyond(code),
+        };
+        let length = match number {
+            0 if code != 0 => return None,
+            0..=0xFF => 1,
+            0x100..=0xFFFF => 2,
+            0x1_0000..=0xFF_FFFF => 3,
+            _ => 4,
+        };
+        let mut bytes = number.to_be_bytes();
+        bytes.rotate_right(length);
+        Some((bytes, length))
     }
 
     /// How many bytes a character takes, if the character set has it.
     pub fn length(&self, code: u32) -> Option<usize> {
-        let (_, length) = self.bytes(u16::try_from(code).ok()?)?;
+        let (_, length) = self.bytes(code)?;
         Some(length)
     }
 
     /// The most bytes that a character takes.
     pub fn longest(&self) -> u32 {
-        if self.long.is_empty() { 2 } else { 3 }
+        match (self.long.is_empty(), self.longest.is_empty()) {
+            (_, false) => 4,
+            (false, true) => 3,
+            (true, true) => 2,
+        }
+    }
+
+    /// How many bytes a character has that begins with these bytes, of which it may have more.
+    pub fn length_from(&self, first: u8, second: Option<u8>) -> usize {
+        match (self.longest(), first, second) {
+            _ if self.first(&[first]).is_some() => 1,
+            // The only byte of which characters of three begin.
+            (3, 0x8F, _) => 3,
+            (4, _, Some(b'0'..=b'9')) => 4,
+            _ => 2,
+        }
     }
 
     /// Appends the bytes of a character; returns whether the character set has it.
     pub fn push(&self, c: char, out: &mut Vec<u8>) -> bool {
-        let code = u16::try_from(u32::from(c)).ok();
-        let found = code.and_then(|code| self.bytes(code));
+        let found = self.bytes(c.into());
         if let Some((bytes, length)) = found {
             out.extend_from_slice(&bytes[..length]);
         }
@@ -161,6 +191,9 @@ impl MultibyteTable {
         let &second = rest.first()?;
         if let Some(c) = known(&self.short, usize::from(first) << 8 | usize::from(second)) {
             return Some((c, 2));
+        }
+        if !self.longest.is_empty() {
+            return Some((self.of_four(*bytes.first_chunk()?)?, 4));
         }
         let &third = rest.get(1).filter(|_| u32::from(first) == LONG)?;
         let c = known(&self.long, usize::from(second) << 8 | usize::from(third))?;
