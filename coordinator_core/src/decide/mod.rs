@@ -408,6 +408,7 @@ impl Transaction {
                 branch.last_error = why;
             }
             Reply::Ongoing => {
+                branch.failing_since = None;
                 branch.interval = retries.first;
                 branch.not_before = moment.now.saturating_add(retries.first);
             }
@@ -462,7 +463,7 @@ impl Transaction {
         self.asking = false;
         let mut alert = None;
         let retries = self.retries(moment.rules);
-        if matches!(answer, Reply::Success(_) | Reply::Failure(_)) {
+        if !matches!(answer, Reply::Error(_) | Reply::Unsent) {
             self.global.failing_since = None;
         }
         let interval = match answer {

@@ -300,6 +300,34 @@ fn what_comes_before_a_step_is_taken_once_however_often_it_is_named() {
     assert_eq!(saga.check(), Ok(()));
 }
 
+#[test]
+fn who_answers_not_yet_has_not_failed_since_before() {
+    let moment = |seconds| Moment {
+        now: START + seconds * SECOND,
+        random: 0,
+        rules: Rules {
+            dead_letter_age: 60 * SECOND,
+            ..Rules::default()
+        },
+    };
+    let error = || Reply::Error("away".into());
+    for (line, event) in [
+        (
+            "saga 1 submitted",
+            (|reply| Event::Reply(1, reply)) as fn(_) -> _,
+        ),
+        ("msg 1 prepared", Event::Answer),
+    ] {
+        let mut one = begin(line);
+        one.decide([event(error())], moment(0));
+        one.decide([event(Reply::Ongoing)], moment(50));
+        one.decide([event(error())], moment(100));
+        assert_eq!(one.global.dead_since, None, "{line}");
+        one.decide([event(error())], moment(160));
+        assert!(one.global.dead_since.is_some(), "{line}");
+    }
+}
+
 /// Later calls are sent all of it.
 #[test]
 fn what_the_tables_refuse_counts_as_a_call_that_came_to_nothing() {
