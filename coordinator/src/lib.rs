@@ -158,7 +158,9 @@ pub(crate) struct Coordinator {
     options: Options,
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
-    obituaries: alert::Obituaries,
+    obituaries: alert::Lines,
+    /// What the log says of transactions that the tables refuse.
+    refusals: alert::Lines,
     spans: Option<spans::Spans>,
     /// For large requests.
     room: body::Room,
@@ -261,7 +263,8 @@ impl Running {
         let (spans, exporting) = collector.map(spans::channel).transpose()?.unzip();
         let coordinator = Arc::new(Coordinator {
             alerts,
-            obituaries: alert::Obituaries::default(),
+            obituaries: alert::Lines::default(),
+            refusals: alert::Lines::default(),
             spans,
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
