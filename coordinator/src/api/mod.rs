@@ -238,7 +238,7 @@ async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<O
         ("POST", "abort") => return abort(coordinator, submission()?).await,
         ("POST", "prepareWorkflow") => {
             let known = prepare_workflow(coordinator, submission()?).await?;
-            return Ok(Some(lists::progress_json(&known)));
+            return Ok(Some(lists::progress_json(&known.transaction)));
         }
         ("POST", "prepare") => prepare(coordinator, submission()?).await,
         ("POST", "registerBranch" | "registerXaBranch" | "registerTccBranch") => {
