@@ -126,7 +126,10 @@ impl<O: Outside> Task<'_, O> {
         self.tell(alert);
         let written = self.save(By::Leaver).await;
         leases.set_trouble(&gid, trouble);
-        self.outside.not_driven(&gid, error);
+        // Of a dead letter its alert tells.
+        if self.transaction.global.dead_since.is_none() {
+            self.outside.not_driven(&gid, error);
+        }
         match written {
             Err(error) if O::refusal(&error).is_none() => Err(error),
             _ => Ok(false),
