@@ -18,6 +18,7 @@
 
 mod refused;
 
+use self::refused::After;
 use crate::{
     decide::{Action, Event, Transaction},
     lease::{AGAIN, Lease, Signal, lease},
@@ -245,10 +246,13 @@ impl<'a, O: Outside> Task<'a, O> {
             let Err(error) = done else {
                 return done;
             };
-            if !self.refused(error).await? {
-                return Ok(true);
-            }
             events = vec![Event::Look];
+            match self.refused(error).await? {
+                After::Waits => return Ok(true),
+                After::GoesOn => {}
+                After::IsChanged if self.reload(&mut Calls::default(), &mut events).await? => {}
+                After::IsChanged => return Ok(false),
+            }
             self.hear(ended, &mut events);
         }
     }

@@ -7,6 +7,17 @@ use crate::{
     outside::Attempt,
 };
 
+/// How it goes on after the tables have refused a save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// At once.
+    GoesOn,
+    /// When it is read again: somebody else was faster.
+    IsChanged,
+    /// Later: they refuse the transaction as a whole.
+    Waits,
+}
+
 /// Leaves a transaction alone for a while that the tables refuse even to hand out.
 pub(super) fn put_off<O: Outside>(outside: &O, gid: &str, error: &O::Error) {
     if O::refusal(error).is_some() {
@@ -43,8 +54,8 @@ impl<O: Outside> Task<'_, O> {
         }
     }
 
-    /// The tables failed. False: they refuse the transaction, which waits; else it goes on.
-    pub(super) async fn refused(&mut self, error: O::Error) -> Result<bool, O::Error> {
+    /// The tables failed.
+    pub(super) async fn refused(&mut self, error: O::Error) -> Result<After, O::Error> {
         let Some(why) = O::refusal(&error) else {
             return Err(error);
         };
@@ -66,17 +77,18 @@ impl<O: Outside> Task<'_, O> {
             }
             let refusal = match self.save(By::Driver).await {
                 Ok(Saved::Yes) => continue,
-                // It is read again before anything else is done.
-                Ok(Saved::TooLate) => return Ok(true),
+                Ok(Saved::TooLate) => {
+                    (self.transaction, self.attempts) = (known, attempts);
+                    return Ok(After::IsChanged);
+                }
                 Err(refusal) => refusal,
             };
             self.transaction = self.saved.at_rest();
             if let [place] = *group {
-                if !self
-                    .refused_answer(place, &known.branches[place], refusal)
-                    .await?
-                {
-                    return Ok(false);
+                let branch = &known.branches[place];
+                let after = self.refused_answer(place, branch, refusal).await?;
+                if after != After::GoesOn {
+                    return Ok(after);
                 }
             } else if O::refusal(&refusal).is_none() {
                 return Err(refusal);
@@ -85,16 +97,16 @@ impl<O: Outside> Task<'_, O> {
                 groups.extend([second, group]);
             }
         }
-        Ok(true)
+        Ok(After::GoesOn)
     }
 
-    /// The tables refuse what calls of this branch came to. False: nor do they take that it failed.
+    /// The tables refuse what calls of this branch came to.
     async fn refused_answer(
         &mut self,
         place: usize,
         known: &Branch,
         error: O::Error,
-    ) -> Result<bool, O::Error> {
+    ) -> Result<After, O::Error> {
         let Some(why) = O::refusal(&error) else {
             return Err(error);
         };
@@ -104,16 +116,17 @@ impl<O: Outside> Task<'_, O> {
         let only = known.only_call.map(|timing| success(known, timing));
         self.attempts.extend(only);
         match self.save(By::Driver).await {
-            Ok(_) => {
+            Ok(Saved::Yes) => {
                 self.tell(alerts);
-                Ok(true)
+                Ok(After::GoesOn)
             }
+            Ok(Saved::TooLate) => Ok(After::IsChanged),
             Err(error) => self.trouble(error, &why).await,
         }
     }
 
     /// The tables refuse the transaction as a whole, whatever it is that they refuse.
-    async fn trouble(&mut self, error: O::Error, why: &str) -> Result<bool, O::Error> {
+    async fn trouble(&mut self, error: O::Error, why: &str) -> Result<After, O::Error> {
         if O::refusal(&error).is_none() {
             return Err(error);
         }
@@ -132,7 +145,7 @@ impl<O: Outside> Task<'_, O> {
         }
         match written {
             Err(error) if O::refusal(&error).is_none() => Err(error),
-            _ => Ok(false),
+            _ => Ok(After::Waits),
         }
     }
 
