@@ -60,8 +60,9 @@ impl Coordinator {
     /// Tells that calls of a branch (`None`: questions to the client) come to nothing.
     pub(super) fn alert(&self, transaction: &Transaction, whose: Option<usize>, why: String) {
         if transaction.global.dead_since.is_some() {
-            let (gid, now) = (&transaction.global.gid, self.now());
-            if let Some(said) = self.obituaries.tell(gid, &shortened(&why), now) {
+            let begun = format!("{} is a dead letter", transaction.global.gid);
+            let told = self.obituaries.tell(&begun, &shortened(&why), self.now());
+            if let Some(said) = told {
                 notice!(Notice::DeadLetter, "{said}");
             }
         }
@@ -85,9 +86,10 @@ impl Coordinator {
     }
 }
 
-/// What the log says of dead letters: a service that was away for days leaves many at once.
+/// What the log says of many transactions at once: a service that was away for days leaves many dead
+/// letters.
 #[derive(Default)]
-pub(super) struct Obituaries(Mutex<Told>);
+pub(super) struct Lines(Mutex<Told>);
 
 #[derive(Default)]
 struct Told {
@@ -97,9 +99,9 @@ struct Told {
     untold: u64,
 }
 
-impl Obituaries {
-    /// What to say of one more, if anything.
-    fn tell(&self, gid: &str, why: &str, now: Micros) -> Option<String> {
+impl Lines {
+    /// What to say of one more, if anything; the line begins with this.
+    pub(super) fn tell(&self, begun: &str, why: &str, now: Micros) -> Option<String> {
         const INTERVAL: Micros = 60 * SECOND;
         const TOLD_MAX: u64 = 10;
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +120,7 @@ impl Obituaries {
             return None;
         }
         told.told += 1;
-        Some(format!("{gid} is a dead letter{others}: {why}"))
+        Some(format!("{begun}{others}: {why}"))
     }
 }
 
@@ -166,8 +168,8 @@ mod tests {
 
     #[test]
     fn the_log_is_not_flooded() {
-        let obituaries = Obituaries::default();
-        let tell = |now| obituaries.tell("g", "away", now * SECOND);
+        let lines = Lines::default();
+        let tell = |now| lines.tell("g is a dead letter", "away", now * SECOND);
         let said: Vec<_> = (0..30).filter_map(|_| tell(1_000)).collect();
         assert_eq!(said.len(), 10);
         assert_eq!(said[0], "g is a dead letter: away");

@@ -14,7 +14,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// A larger body is refused.
@@ -26,13 +26,21 @@ const SMALL_BYTES: usize = 64 << 10;
 /// A body must have come within so long.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An answer that is not small must be taken within so long, and a second more for each of these.
+/// An answer that is not small must be taken within so long, and a second more for each of these bytes of
+/// all that its client has to take besides: over HTTP/2 they come in turn.
 const TAKING_TIME: Duration = Duration::from_secs(30);
 const TAKEN_IN_A_SECOND: usize = 64 << 10;
 
 /// What large bodies take, in bytes.
 #[derive(Clone, Default)]
 pub(super) struct Room(Arc<AtomicUsize>);
+
+impl Room {
+    /// Whether one more body of so many bytes at least may find room.
+    pub fn may_take(&self, bytes: usize) -> bool {
+        bytes <= SMALL_BYTES || self.0.load(Ordering::Relaxed) + bytes <= ALL_BYTES_MAX
+    }
+}
 
 /// A part of it; dropped, it is given back.
 pub(super) struct Held {
@@ -79,8 +87,7 @@ impl AsRef<[u8]> for Answer {
 /// An answer to this client, who is sent away if he does not take it; `None`: there is no room for
 /// it.
 pub(super) fn answer(room: &Room, bytes: Vec<u8>, visitor: &Arc<Visitor>) -> Option<Bytes> {
-    let others = visitor.untaken.fetch_add(bytes.len(), Ordering::Relaxed);
-    let is_small = others + bytes.len() <= SMALL_BYTES;
+    let is_small = visitor.is_given(bytes.len()) <= SMALL_BYTES;
     let mut answer = Answer {
         bytes,
         visitor: Arc::clone(visitor),
@@ -90,6 +97,11 @@ pub(super) fn answer(room: &Room, bytes: Vec<u8>, visitor: &Arc<Visitor>) -> Opt
         answer._held = Some(hold(room, answer.bytes.len(), visitor)?);
     }
     Some(Bytes::from_owner(answer))
+}
+
+/// So long may it take to take so many bytes.
+fn taking_time(bytes: usize) -> Duration {
+    TAKING_TIME + Duration::from_secs((bytes / TAKEN_IN_A_SECOND) as u64)
 }
 
 /// Takes room for an answer that its client has to take in time; `None`: there is none.
@@ -103,11 +115,20 @@ fn hold(room: &Room, bytes: usize, visitor: &Arc<Visitor>) -> Option<Arc<Held>> 
     }
     let held = Arc::new(held);
     let (left, visitor) = (Arc::downgrade(&held), Arc::downgrade(visitor));
-    let time = TAKING_TIME + Duration::from_secs((bytes / TAKEN_IN_A_SECOND) as u64);
+    let begun = Instant::now();
     tokio::spawn(async move {
-        tokio::time::sleep(time).await;
-        if let (Some(_), Some(visitor)) = (left.upgrade(), visitor.upgrade()) {
-            visitor.send_away();
+        let mut time = taking_time(bytes);
+        loop {
+            tokio::time::sleep(time).await;
+            let (Some(_), Some(visitor)) = (left.upgrade(), visitor.upgrade()) else {
+                return;
+            };
+            // It may have come between others, which came after it.
+            let all = taking_time(visitor.most_untaken());
+            time = all.saturating_sub(begun.elapsed());
+            if time.is_zero() {
+                return visitor.send_away();
+            }
         }
     });
     Some(held)
@@ -179,7 +200,6 @@ where
 mod tests {
     use super::*;
     use http_body_util::Full;
-    use std::time::Instant;
 
     fn read(room: &Room, bytes: usize) -> Result<(Vec<u8>, Held), Unread> {
         let body = Full::new(Bytes::from(vec![b'x'; bytes]));
@@ -232,6 +252,24 @@ mod tests {
         drop(other);
         assert_eq!(room.0.load(Ordering::Relaxed), 0);
         assert_eq!(visitor.untaken.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn answers_that_come_in_turn_have_the_time_of_all() {
+        const LARGE: usize = 4 << 20;
+        let room = Room::default();
+        let visitor = Visitor::new(([127, 0, 0, 1], 1).into(), Instant::now());
+        let visitor = Arc::new(visitor);
+        let large = || answer(&room, vec![b'x'; LARGE], &visitor).expect("room");
+        let mut all: Vec<_> = (0..20).map(|_| large()).collect();
+        assert_eq!(visitor.most_untaken(), 20 * LARGE);
+        // The last ones have the time of those that were taken, too.
+        all.truncate(1);
+        assert_eq!(visitor.most_untaken(), 20 * LARGE);
+        assert_eq!(taking_time(20 * LARGE), Duration::from_secs(30 + 1_280));
+        drop(all);
+        let _one = large();
+        assert_eq!(visitor.most_untaken(), LARGE);
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use super::{
 };
 use http_body_util::Full;
 use hyper::{
-    HeaderMap, Response, StatusCode,
+    HeaderMap, Method, Response, StatusCode,
     body::{Body, Bytes, Incoming},
     header::{AUTHORIZATION, CONTENT_TYPE},
     server::conn::{http1, http2},
@@ -143,7 +143,12 @@ async fn read(
         return Err(refusal);
     }
     visitor.is_welcome();
-    let method = request.method().as_str().to_owned();
+    // hyper leaves the body out of its answer.
+    let method = match request.method() {
+        &Method::HEAD => Method::GET,
+        method => method.clone(),
+    };
+    let method = method.as_str().to_owned();
     let path = request.uri().path().to_owned();
     let trace = trace_of(request.headers());
     let query = api::parse_query(request.uri().query().unwrap_or_default());

@@ -93,6 +93,8 @@ use tokio::{
 
 /// How many long lists are made at once.
 const LISTS_MAX: usize = 2;
+/// And answers that tell all about one transaction: as many as can be read at once.
+const TELLING_MAX: usize = 4;
 
 /// How the coordinator is run.
 #[derive(Clone, Debug)]
@@ -158,7 +160,9 @@ pub(crate) struct Coordinator {
     options: Options,
     metrics: metrics::Metrics,
     alerts: Option<alert::Queue>,
-    obituaries: alert::Obituaries,
+    obituaries: alert::Lines,
+    /// What the log says of transactions that the tables refuse.
+    refusals: alert::Lines,
     spans: Option<spans::Spans>,
     /// For large requests.
     room: body::Room,
@@ -166,6 +170,8 @@ pub(crate) struct Coordinator {
     answers: body::Room,
     /// So many long lists are made at once: each is in memory more than once meanwhile.
     lists: Semaphore,
+    /// So many answers that tell all about one transaction are made at once, for the same reason.
+    telling: Semaphore,
     leases: lease::Leases,
     stopping: AtomicBool,
     jitter: AtomicU64,
@@ -261,7 +267,8 @@ impl Running {
         let (spans, exporting) = collector.map(spans::channel).transpose()?.unzip();
         let coordinator = Arc::new(Coordinator {
             alerts,
-            obituaries: alert::Obituaries::default(),
+            obituaries: alert::Lines::default(),
+            refusals: alert::Lines::default(),
             spans,
             store: store.map_err(failed)?,
             caller: Caller::new(options.branch_hosts.clone())?,
@@ -272,6 +279,7 @@ impl Running {
             room: body::Room::default(),
             answers: body::Room::default(),
             lists: Semaphore::new(LISTS_MAX),
+            telling: Semaphore::new(TELLING_MAX),
             leases: lease::Leases::default(),
             stopping: AtomicBool::new(false),
             jitter: AtomicU64::new(instance.env().wall_micros()),

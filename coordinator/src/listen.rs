@@ -90,6 +90,8 @@ pub struct Visitor {
     pub address: SocketAddr,
     /// Of the answers to it so many bytes are not yet taken.
     pub(super) untaken: AtomicUsize,
+    /// So many were it at most since it had taken all.
+    most_untaken: AtomicUsize,
     came: Instant,
     is_welcome: AtomicBool,
     /// A request of it is being answered.
@@ -111,6 +113,7 @@ impl Visitor {
         Visitor {
             address,
             untaken: AtomicUsize::new(0),
+            most_untaken: AtomicUsize::new(0),
             came,
             is_welcome: AtomicBool::new(false),
             is_served: AtomicBool::new(false),
@@ -121,6 +124,23 @@ impl Visitor {
     pub fn serve(self: &Arc<Visitor>) -> Served {
         self.is_served.store(true, Ordering::Relaxed);
         Served(Arc::clone(self))
+    }
+    /// An answer of so many bytes is there for it; how many it has to take now.
+    pub(super) fn is_given(&self, bytes: usize) -> usize {
+        let others = self.untaken.fetch_add(bytes, Ordering::Relaxed);
+        match others {
+            0 => self.most_untaken.store(bytes, Ordering::Relaxed),
+            _ => {
+                _ = self
+                    .most_untaken
+                    .fetch_max(others + bytes, Ordering::Relaxed)
+            }
+        }
+        others + bytes
+    }
+    /// How much it had to take at most since it had taken all.
+    pub(super) fn most_untaken(&self) -> usize {
+        self.most_untaken.load(Ordering::Relaxed)
     }
     /// Its connection ends.
     pub fn send_away(&self) {

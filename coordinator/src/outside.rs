@@ -111,9 +111,15 @@ impl Outside for Coordinator {
         self.metrics.transaction(global.pattern, is_success, took);
         self.span_of_end(global);
     }
-    /// Says so of the first only, since what keeps one from its rows keeps others, too.
+    /// What is refused is one transaction's own trouble. What keeps one from its rows otherwise keeps
+    /// others, too: only the first is told.
     fn not_driven(&self, gid: &str, error: SqlError) {
-        if !self.in_trouble.swap(true, Ordering::Relaxed) {
+        if let Some(why) = Self::refusal(&error) {
+            let begun = format!("{gid} has to wait");
+            if let Some(said) = self.refusals.tell(&begun, &why, self.now()) {
+                notice!(Notice::StoreFailed, "{said}");
+            }
+        } else if !self.in_trouble.swap(true, Ordering::Relaxed) {
             notice!(Notice::StoreFailed, "{gid}: {}", error.message);
         }
     }

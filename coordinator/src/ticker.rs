@@ -40,6 +40,7 @@ impl Coordinator {
                 }
             }
             self.caller.tidy();
+            self.leases.tidy(self.now());
             let mut pause = self.options.tick;
             if self.in_trouble.swap(false, Ordering::Relaxed) {
                 pause *= 10;
@@ -59,7 +60,8 @@ impl Coordinator {
             let page = self.store.due(which, now, after.clone(), PAGE).await?;
             let is_last = (page.len() as u64) < PAGE;
             for due in page {
-                if !self.leases.has(&due.gid) && self.may_take(&due) {
+                let is_driven = self.leases.has(&due.gid);
+                if !is_driven && !self.leases.is_put_off(&due.gid, now) && self.may_take(&due) {
                     let Ok(permit) = Arc::clone(permits).acquire_owned().await else {
                         return Ok(());
                     };

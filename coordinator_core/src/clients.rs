@@ -162,6 +162,7 @@ pub async fn run_now<O: Outside>(
 ) -> Result<(), Refused<O::Error>> {
     load(outside, about).await?;
     outside.hasten(about.gid, 0).await?;
+    outside.leases().end_trouble(about.gid);
     lease::kick(outside, about.gid);
     Ok(())
 }

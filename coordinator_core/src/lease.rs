@@ -6,7 +6,9 @@
 //! for the end of the lease takes the transaction up again.
 
 use crate::{
+    decide::Trouble,
     drive,
+    model::{Micros, SECOND},
     outside::{Claimed, News, Outside},
 };
 use std::{
@@ -22,6 +24,9 @@ use tokio::sync::Notify;
 
 /// Who waits for a lease that another coordinator has looks so often whether it is free.
 pub const AGAIN: Duration = Duration::from_millis(100);
+
+/// What is not tried again so long after its time is not driven here any more.
+const TROUBLE_TIME: Micros = 3_600 * SECOND;
 
 /// How the holder of a lease is told something.
 #[derive(Default)]
@@ -69,6 +74,8 @@ pub struct Leases {
     driven: Mutex<HashMap<String, Arc<Signal>>>,
     /// How many here wait for which lease, whoever has it.
     wanted: Mutex<HashMap<String, usize>>,
+    /// Those that the tables refuse to write.
+    troubles: Mutex<HashMap<String, Trouble>>,
 }
 
 impl Leases {
@@ -78,6 +85,32 @@ impl Leases {
     /// Whoever has this as well as the other lock takes that one first.
     fn lock_wanted(&self) -> MutexGuard<'_, HashMap<String, usize>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn lock_troubles(&self) -> MutexGuard<'_, HashMap<String, Trouble>> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Whether nothing is to be begun for it yet, since the tables refuse to write it.
+    pub fn is_put_off(&self, gid: &str, now: Micros) -> bool {
+        self.put_off_until(gid).is_some_and(|until| until > now)
+    }
+    /// Until when that is so.
+    pub fn put_off_until(&self, gid: &str) -> Option<Micros> {
+        self.trouble(gid).map(|known| known.until)
+    }
+    pub(crate) fn trouble(&self, gid: &str) -> Option<Trouble> {
+        self.lock_troubles().get(gid).copied()
+    }
+    pub(crate) fn set_trouble(&self, gid: &str, trouble: Trouble) {
+        self.lock_troubles().insert(gid.to_owned(), trouble);
+    }
+    /// The tables have taken it, or somebody wants it to be tried again.
+    pub(crate) fn end_trouble(&self, gid: &str) {
+        self.lock_troubles().remove(gid);
+    }
+    /// Forgets those that nobody has tried to write for long: others drive them.
+    pub fn tidy(&self, now: Micros) {
+        let is_recent = |known: &Trouble| known.until.saturating_add(TROUBLE_TIME) > now;
+        self.lock_troubles().retain(|_, known| is_recent(known));
     }
     /// How many there are.
     pub fn count(&self) -> usize {

@@ -62,6 +62,7 @@ pub async fn change<O: Outside>(
             saved
         }
     };
+    outside.leases().end_trouble(gid);
     drop(lease);
     lease::kick(outside, gid);
     Ok(match saved {

@@ -2,6 +2,7 @@
 
 use super::{
     Coordinator, Refusal, Result, Transaction,
+    lists::{self, Shown},
     steps::{Submission, text},
 };
 use crate::{
@@ -85,9 +86,11 @@ pub(crate) async fn prepare(coordinator: &Arc<Coordinator>, submission: Submissi
 pub(crate) async fn prepare_workflow(
     coordinator: &Arc<Coordinator>,
     submission: Submission,
-) -> Result<Transaction> {
+) -> Result<Shown<'_>> {
     make_known(coordinator, &submission).await?;
-    load(coordinator, &submission).await
+    let shown = lists::told(coordinator, async { load(coordinator, &submission).await }).await?;
+    shown.check_room(coordinator)?;
+    Ok(shown)
 }
 
 /// submit: carries it out.

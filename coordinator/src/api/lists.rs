@@ -1,6 +1,7 @@
 //! What tells about transactions.
 
 use super::{Coordinator, Refusal, Request, Result, Transaction};
+use crate::body::NO_ROOM;
 use crate::{
     model::{Global, Micros},
     store::Filter,
@@ -9,6 +10,7 @@ use crate::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use tokio::sync::SemaphorePermit;
 
 /// A global transaction as the protocol shows it: empty fields are left out.
 pub(super) fn global_json(global: &Global) -> Value {
@@ -95,6 +97,38 @@ pub(super) fn progress_json(transaction: &Transaction) -> Value {
     })
 }
 
+/// A transaction, to make an answer of.
+pub(crate) struct Shown<'a> {
+    pub transaction: Transaction,
+    _turn: Option<SemaphorePermit<'a>>,
+}
+
+impl Shown<'_> {
+    /// Refuses to make an answer with all that branches are sent, if it would find no room.
+    pub fn check_room(&self, coordinator: &Coordinator) -> Result {
+        let bodies = self.transaction.branches.iter();
+        // The answer has more than that.
+        let bytes = bodies.map(|branch| branch.body.len()).sum();
+        match coordinator.answers.may_take(bytes) {
+            true => Ok(()),
+            false => Err(Refusal::Outage(NO_ROOM.into())),
+        }
+    }
+}
+
+/// Reads a transaction for an answer that tells all about it. It may have many megabytes, and is in
+/// memory more than once while its answer is made: so few are read and told at once.
+pub(crate) async fn told<'a>(
+    coordinator: &'a Coordinator,
+    load: impl Future<Output = Result<Transaction>>,
+) -> Result<Shown<'a>> {
+    let turn = coordinator.telling.acquire().await.ok();
+    Ok(Shown {
+        transaction: load.await?,
+        _turn: turn,
+    })
+}
+
 /// query
 pub(super) async fn query(
     coordinator: &Arc<Coordinator>,
@@ -102,14 +136,21 @@ pub(super) async fn query(
 ) -> Result<Option<Value>> {
     let gid = request.query.get("gid").filter(|gid| !gid.is_empty());
     let gid = gid.ok_or_else(|| Refusal::Other("no param gid".into()))?;
-    let found = coordinator.store.load(gid).await?;
-    Ok(Some(match found {
-        Some(transaction) => json!({
-            "transaction": global_json(&transaction.global),
-            "branches": branches_json(&transaction),
-        }),
-        None => json!({ "transaction": null, "branches": [] }),
-    }))
+    let found = told(coordinator, async {
+        let found = coordinator.store.load(gid).await?;
+        found.ok_or_else(|| Refusal::Missing(gid.clone()))
+    });
+    let shown = match found.await {
+        Err(Refusal::Missing(_)) => {
+            return Ok(Some(json!({ "transaction": null, "branches": [] })));
+        }
+        found => found?,
+    };
+    shown.check_room(coordinator)?;
+    Ok(Some(json!({
+        "transaction": global_json(&shown.transaction.global),
+        "branches": branches_json(&shown.transaction),
+    })))
 }
 
 /// all

@@ -16,7 +16,7 @@ use super::{
     Coordinator,
     exposition::Exposition,
     model::{Pattern, SECOND},
-    store::{Registered, is_outage},
+    store::{Registered, TOO_LARGE, is_outage},
 };
 use cohort_sql::SqlError;
 use serde_json::{Map, Value, json};
@@ -113,9 +113,10 @@ impl Refusal {
 
 impl From<SqlError> for Refusal {
     fn from(error: SqlError) -> Refusal {
-        match is_outage(&error) {
-            true => Refusal::Outage(error.message),
-            false => Refusal::Other(error.message),
+        match error.code {
+            _ if is_outage(&error) => Refusal::Outage(error.message),
+            TOO_LARGE => Refusal::Bad(error.message),
+            _ => Refusal::Other(error.message),
         }
     }
 }
@@ -238,7 +239,7 @@ async fn dispatch(coordinator: &Arc<Coordinator>, request: &Request) -> Result<O
         ("POST", "abort") => return abort(coordinator, submission()?).await,
         ("POST", "prepareWorkflow") => {
             let known = prepare_workflow(coordinator, submission()?).await?;
-            return Ok(Some(lists::progress_json(&known)));
+            return Ok(Some(lists::progress_json(&known.transaction)));
         }
         ("POST", "prepare") => prepare(coordinator, submission()?).await,
         ("POST", "registerBranch" | "registerXaBranch" | "registerTccBranch") => {

@@ -138,6 +138,9 @@ impl Turns {
     fn ask(&self, uri: &Uri, bytes: usize) -> Result<Turn, oneshot::Receiver<Turn>> {
         let (host, mut state) = (place(uri), lock(&self.0));
         let weight = state.weight(bytes);
+        if state.is_left(&host) {
+            state.hand_out(&self.0);
+        }
         if !state.is_waited_for(&host)
             && let Some(weight) = state.given(state.taken(&host), weight)
         {
@@ -155,7 +158,7 @@ impl Turns {
         Err(waiting)
     }
 
-    /// Forgets who has given up.
+    /// Forgets who has given up, so that those who waited behind them have their turns.
     pub fn tidy(&self) {
         let mut state = lock(&self.0);
         let mut waiting = 0;
@@ -165,6 +168,7 @@ impl Turns {
             host.taken > 0 || !host.waiting.is_empty()
         });
         state.waiting = waiting;
+        state.hand_out(&self.0);
     }
 }
 
@@ -177,19 +181,16 @@ impl State {
         self.hosts.get(host).map_or(0, |host| host.taken)
     }
 
-    /// Whether others wait for this host. Those who have given up are no others.
-    fn is_waited_for(&mut self, host: &str) -> bool {
-        let Some(host) = self.hosts.get_mut(host) else {
-            return false;
-        };
-        while let Some(first) = host.waiting.front() {
-            if !first.turn.is_closed() {
-                return true;
-            }
-            host.waiting.pop_front();
-            self.waiting -= 1;
-        }
-        false
+    /// Whether others wait for this host.
+    fn is_waited_for(&self, host: &str) -> bool {
+        let host = self.hosts.get(host);
+        host.is_some_and(|host| !host.waiting.is_empty())
+    }
+
+    /// Whether the first that waits for this host has given up: those behind may have their turns.
+    fn is_left(&self, host: &str) -> bool {
+        let first = self.hosts.get(host).and_then(|host| host.waiting.front());
+        first.is_some_and(|first| first.turn.is_closed())
     }
 
     /// What a call of so many turns counts for, if it is made now: its host has so many. A host gets
@@ -353,6 +354,28 @@ mod tests {
             (state.free, state.waiting, state.hosts.len()),
             (1_024, 0, 0)
         );
+    }
+
+    #[test]
+    fn who_gives_up_holds_up_nobody() {
+        let turns = Turns::new(128);
+        let a = uri("http://a/");
+        let taken: Vec<_> = (0..20).filter_map(|_| turns.take_now(&a)).collect();
+        assert_eq!(taken.len(), 20);
+        let heavy = || turns.ask(&a, 64 << 20).err().expect("no turn");
+        // No other call ends: whoever tidies up lets them go on, and so does who asks next.
+        let (gone, mut light) = (heavy(), turns.ask(&a, 0).err().expect("no turn"));
+        drop(gone);
+        turns.tidy();
+        let first = light.try_recv().expect("a turn");
+        let (gone, mut light) = (heavy(), turns.ask(&a, 0).err().expect("no turn"));
+        drop(gone);
+        let next = turns.ask(&a, 0).ok().expect("a turn");
+        let second = light.try_recv().expect("a turn");
+        drop((taken, first, second, next));
+        turns.tidy();
+        let state = lock(&turns.0);
+        assert_eq!((state.free, state.waiting, state.hosts.len()), (128, 0, 0));
     }
 
     #[test]

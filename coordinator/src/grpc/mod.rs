@@ -185,7 +185,7 @@ async fn call(
         }
         "PrepareWorkflow" => {
             let known = api::prepare_workflow(coordinator, submission(message)?).await?;
-            return Ok(progresses(&known).encode_to_vec());
+            return Ok(progresses(&known.transaction).encode_to_vec());
         }
         "Submit" => api::submit(coordinator, submission(message)?)
             .await

@@ -39,6 +39,10 @@ pub(crate) trait Connection: Send {
     /// Runs a statement, which is prepared the first time; outside a transaction, and unless it
     /// only reads, nobody is told when it is durable.
     fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer, SqlError>;
+    /// Runs a statement that may take as long as it needs.
+    fn run_long(&mut self, sql: &str) -> Result<(), SqlError> {
+        self.run(sql, &[]).map(drop)
+    }
     /// Begins a transaction.
     fn begin(&mut self) -> Result<(), SqlError>;
     /// Ends it; the next one may begin before it is durable. After an error nothing was written,
@@ -51,6 +55,9 @@ pub(crate) trait Connection: Send {
 /// The code of an error after which nobody knows what was written: no server could be reached for
 /// some time. MySQL's clients know it as CR_CONN_HOST_ERROR.
 pub(crate) const UNREACHABLE: u16 = 2003;
+/// The code of an error after which nothing was written, for the statement is larger than the server
+/// takes.
+pub(crate) const TOO_LARGE: u16 = 1153;
 /// The code of an error after which nothing was written, for the connection is lost.
 /// CR_SERVER_LOST.
 pub(super) const LOST: u16 = 2013;

@@ -48,6 +48,7 @@ use cohort_coordinator_core::outside::{Attempt, By, Claimed, Due, News, Saved, S
 use cohort_engine::env::Env;
 use cohort_mysql::client::tls::Tls;
 use cohort_sql::{Instance, SqlError};
+pub(crate) use connection::TOO_LARGE;
 use connection::{Connection, LOST, UNREACHABLE};
 use embedded::Embedded;
 use remote::{Remote, Shared};
@@ -72,7 +73,8 @@ pub struct Store {
 
 /// Whether an error says nothing about what was asked: it may work later.
 pub fn is_outage(error: &SqlError) -> bool {
-    matches!(error.code, UNREACHABLE | LOST | 1205 | 1213)
+    // 1412: another session has just changed the table.
+    matches!(error.code, UNREACHABLE | LOST | 1205 | 1213 | 1412)
 }
 
 impl Store {

@@ -8,7 +8,7 @@
 //! and each names the beat that it found.
 
 use super::{
-    connection::{Answer, Committed, Connection, LOST, UNREACHABLE},
+    connection::{Answer, Committed, Connection, LOST, TOO_LARGE, UNREACHABLE},
     leases,
     place::Place,
     schema,
@@ -80,6 +80,8 @@ pub(super) struct Remote {
     outage: Option<Instant>,
     /// Not before then they are tried again.
     pause_until: Option<Instant>,
+    /// The server takes no larger packet. It closes the connection when one comes.
+    packet_bytes_max: usize,
     is_writer: bool,
     in_transaction: bool,
     /// Of a writer, once it has begun a transaction.
@@ -92,6 +94,23 @@ fn lost(why: impl std::fmt::Display) -> SqlError {
     SqlError {
         code: LOST,
         ..SqlError::unknown_error(format_args!("the store's connection is lost: {why}"))
+    }
+}
+
+/// What has so many bytes of values will never be taken.
+fn too_large(bytes: usize, most: usize) -> SqlError {
+    server_error(
+        TOO_LARGE,
+        format!("a row of {bytes} bytes; the store's max_allowed_packet is {most}"),
+    )
+}
+
+/// What a value has in a packet, or more; numbers and times are small.
+fn bytes_of(value: &Value) -> usize {
+    const SMALL: usize = 16;
+    match value {
+        Value::Bytes(bytes) => bytes.len() + SMALL,
+        _ => SMALL,
     }
 }
 
@@ -126,6 +145,7 @@ impl Remote {
             statements: FxHashMap::default(),
             outage: None,
             pause_until: None,
+            packet_bytes_max: usize::MAX,
             in_transaction: false,
             me: None,
             is_doubtful: false,
@@ -163,7 +183,8 @@ impl Remote {
             let mut error = String::new();
             for _ in 0..self.shared.place.hosts.len() {
                 match self.connect() {
-                    Ok(client) => {
+                    Ok((client, packet_bytes_max)) => {
+                        self.packet_bytes_max = packet_bytes_max;
                         self.outage = None;
                         self.pause_until = None;
                         return Ok(client);
@@ -181,8 +202,9 @@ impl Remote {
         }
     }
 
-    /// Connects to this host, logs in and enters the schema; why that did not work.
-    fn connect(&self) -> Result<Client, String> {
+    /// Connects to this host, logs in and enters the schema; how large a packet may be there; why that
+    /// did not work.
+    fn connect(&self) -> Result<(Client, usize), String> {
         let place = &self.shared.place;
         let host = place.hosts.get(self.host).map_or("", String::as_str);
         let wrong = |error: &dyn std::fmt::Display| format!("{host}: {error}");
@@ -220,7 +242,10 @@ impl Remote {
             other => other.map(|_| ()).map_err(lost),
         });
         entered.map_err(|error| wrong(&error.message))?;
-        Ok(client)
+        let most = client.variable("max_allowed_packet");
+        let most = most.map_err(|e| wrong(&e))?;
+        let most = most.and_then(|most| most.parse().ok());
+        Ok((client, most.unwrap_or(usize::MAX)))
     }
 
     /// Runs something on the connection; leaves it if it is broken, or another host is needed.
@@ -352,7 +377,12 @@ impl Connection for Remote {
     }
 
     fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer, SqlError> {
+        let bytes: usize = params.iter().map(bytes_of).sum();
         let execute = |remote: &mut Remote| {
+            let most = remote.packet_bytes_max;
+            if bytes + sql.len() > most {
+                return Err(too_large(bytes, most));
+            }
             remote.attempt(|client, statements| {
                 let id = match statements.get(sql) {
                     Some(id) => *id,
@@ -379,6 +409,16 @@ impl Connection for Remote {
             }
         }
         execute(self)
+    }
+
+    /// Sent once: the server may go on with one whose connection is lost.
+    fn run_long(&mut self, sql: &str) -> Result<(), SqlError> {
+        self.attempt(|client, _| {
+            client.set_answer_timeout(None)?;
+            client.execute(sql)?;
+            client.set_answer_timeout(Some(ANSWER_TIMEOUT))?;
+            Ok(())
+        })
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {

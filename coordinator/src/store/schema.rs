@@ -1,6 +1,7 @@
 //! The tables.
 
 use super::{connection::Connection, rows::Row};
+use cohort_process::{Notice, notice};
 use cohort_sql::SqlError;
 use std::collections::BTreeMap;
 
@@ -149,6 +150,7 @@ const NO_DATABASE: u16 = 1049;
 const NO_COLUMN: u16 = 1054;
 const COLUMN_EXISTS: u16 = 1060;
 const TABLE_EXISTS: u16 = 1050;
+const NO_TABLE: u16 = 1146;
 
 /// Makes a schema a connection's default; makes it, if it is not there. An account without the
 /// right to make one can use one that is there.
@@ -171,6 +173,11 @@ pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result
     let shared = if is_shared { &SHARED[..] } else { &[] };
     let exact = exact(connection)?;
     for statement in TABLES.iter().chain(shared) {
+        // An account without the right to make tables can use those that are there.
+        let name = statement.split_whitespace().nth(5).unwrap_or_default();
+        if is_there(connection, name)? {
+            continue;
+        }
         match connection.run(&statement.replace("{EXACT}", &exact), &[]) {
             // Another coordinator makes them at the same time.
             Err(error) if error.code == TABLE_EXISTS => {}
@@ -184,16 +191,37 @@ pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result
     make_exact(connection, &exact)
 }
 
+fn is_there(connection: &mut dyn Connection, table: &str) -> Result<bool, SqlError> {
+    match connection.run(&format!("SELECT 1 FROM {table} LIMIT 1"), &[]) {
+        Err(error) if error.code == NO_TABLE => Ok(false),
+        probed => probed.map(|_| true),
+    }
+}
+
+/// Changes a table of an older version, which may have millions of rows.
+fn alter(connection: &mut dyn Connection, table: &str, change: &str) -> Result<(), SqlError> {
+    notice!(
+        Notice::CoordinatorReady,
+        "changing the coordinator's table {table}, which is of an older version; that may take long"
+    );
+    connection.run_long(&format!("ALTER TABLE {table} {change}"))?;
+    notice!(Notice::CoordinatorReady, "the table {table} is changed");
+    Ok(())
+}
+
 /// The answers of a saga's steps were kept in a TEXT, which has no more than 65,535 bytes.
 fn widen(connection: &mut dyn Connection) -> Result<(), SqlError> {
     const NARROW: &str = "SELECT column_name FROM information_schema.columns \
          WHERE table_schema = DATABASE() AND table_name = 'branches' \
          AND column_name = 'answer' AND data_type = 'text'";
-    const WIDEN: &str = "ALTER TABLE branches MODIFY COLUMN answer LONGTEXT NOT NULL";
     if connection.run(NARROW, &[])?.rows.is_empty() {
         return Ok(());
     }
-    connection.run(WIDEN, &[]).map(drop)
+    alter(
+        connection,
+        "branches",
+        "MODIFY COLUMN answer LONGTEXT NOT NULL",
+    )
 }
 
 /// The character set of names. A collation that pads would take "a " for "a"; which one does not
@@ -225,8 +253,7 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
         changes.entry(table).or_default().push(change);
     }
     for (table, columns) in changes {
-        let statement = format!("ALTER TABLE {table} {}", columns.join(", "));
-        connection.run(&statement, &[])?;
+        alter(connection, &table, &columns.join(", "))?;
     }
     Ok(())
 }
@@ -264,19 +291,26 @@ fn add(connection: &mut dyn Connection, table: &str, column: &str) -> Result<(),
         Err(error) if error.code == NO_COLUMN => {}
         probed => return probed.map(|_| ()),
     }
-    match connection.run(&format!("ALTER TABLE {table} ADD COLUMN {column}"), &[]) {
+    match alter(connection, table, &format!("ADD COLUMN {column}")) {
         // Another coordinator was faster.
         Err(error) if error.code == COLUMN_EXISTS => Ok(()),
-        added => added.map(|_| ()),
+        added => added,
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{super::embedded::Embedded, *};
+    use super::{
+        super::{
+            connection::{Answer, Committed},
+            embedded::Embedded,
+        },
+        *,
+    };
     use cohort_engine::{
         env::fake::Disk,
         txn::{Engine, EngineOptions},
+        types::Value,
     };
     use cohort_sql::Instance;
     use std::{path::Path, sync::Arc};
@@ -349,6 +383,35 @@ pub(super) mod tests {
         let count = "SELECT COUNT(*) FROM news WHERE gid = 'a'";
         let count = connection.run(count, &[]).unwrap().rows.remove(0);
         assert_eq!(Row(count.into_iter()).number(), 1);
+    }
+
+    /// Runs what a server's account with few rights may run.
+    struct Restricted(Embedded);
+
+    impl Connection for Restricted {
+        fn owner(&self) -> u64 {
+            self.0.owner()
+        }
+        fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer, SqlError> {
+            assert!(sql.starts_with("SELECT"), "{sql}");
+            self.0.run(sql, params)
+        }
+        fn begin(&mut self) -> Result<(), SqlError> {
+            self.0.begin()
+        }
+        fn commit(&mut self) -> Result<Committed, SqlError> {
+            self.0.commit()
+        }
+        fn rollback(&mut self) {
+            self.0.rollback();
+        }
+    }
+
+    #[test]
+    fn tables_that_are_there_need_no_right_to_make_any() {
+        let mut connection = connection();
+        create(&mut connection, true).unwrap();
+        create(&mut Restricted(connection), true).unwrap();
     }
 
     #[test]

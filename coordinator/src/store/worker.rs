@@ -248,9 +248,9 @@ fn persistently(
 }
 
 /// Whether it may work when it is tried again at once: another transaction was in the way (a
-/// deadlock, or a lock that was waited for in vain), or a connection was lost.
+/// deadlock, a lock that was waited for in vain, a table that was just changed), or a connection was lost.
 fn is_passing(error: &SqlError) -> bool {
-    matches!(error.code, 1213 | 1205 | LOST)
+    matches!(error.code, 1213 | 1205 | 1412 | LOST)
 }
 
 /// Writes all of them in one transaction, or gives them back with the error of one.

@@ -6,7 +6,7 @@ use super::{
 };
 use cohort_engine::env::fake::Disk;
 use serde_json::json;
-use std::thread;
+use std::{sync::Arc, thread, time::Duration};
 
 /// Whoever is told FAILURE believes it: of many who submit or abort the same all are obeyed,
 /// whichever of them is the first.
@@ -56,4 +56,38 @@ fn a_topic_in_a_path_is_unescaped() {
         assert_eq!(ask("DELETE", &format!("topic/{topic}")), 200, "{topic}");
         assert_eq!(ask("DELETE", &format!("topic/{topic}")), 500, "{topic}");
     }
+}
+
+/// Each is in memory several times while its answer is made, and may be large.
+#[test]
+fn few_answers_that_tell_all_are_made_at_once() {
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let coordinator = Arc::clone(&server._running.coordinator);
+    let most = u32::try_from(crate::TELLING_MAX).expect("few");
+    let all = coordinator
+        .telling
+        .try_acquire_many(most)
+        .expect("all turns");
+    let begun: Vec<_> = [
+        ("GET", "/api/dtmsvr/query?gid=g", ""),
+        ("POST", "/api/cohort/show", r#"{"gid":"g"}"#),
+        (
+            "POST",
+            "/api/dtmsvr/prepareWorkflow",
+            r#"{"gid":"w","trans_type":"workflow","query_prepared":"http://127.0.0.1:1/x"}"#,
+        ),
+    ]
+    .into_iter()
+    .map(|(method, path, body)| {
+        let port = server.port;
+        thread::spawn(move || exchange(port, method, path, &[], body).0)
+    })
+    .collect();
+    thread::sleep(Duration::from_millis(50));
+    assert!(begun.iter().all(|one| !one.is_finished()));
+    // Others are answered.
+    assert_eq!(server.get("/api/ping").0, 200);
+    drop(all);
+    let answered = begun.into_iter().map(|one| one.join().expect("an answer"));
+    assert_eq!(answered.collect::<Vec<_>>(), [200, 404, 200]);
 }

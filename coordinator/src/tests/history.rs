@@ -30,7 +30,7 @@ pub fn by_hand(server: &Server, name: &str, body: &Json) -> Json {
     serde_json::from_str(&answer).expect("JSON")
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < super::PATIENCE, "{what}");

@@ -14,6 +14,7 @@ mod play;
 mod refusals;
 mod shared;
 mod spans;
+mod unsaved;
 mod webhook;
 mod xa;
 

@@ -12,6 +12,8 @@ use cohort_engine::env::fake::Disk;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    io::{Read, Write},
+    net::TcpStream,
     thread,
     time::{Duration, Instant},
 };
@@ -173,4 +175,24 @@ fn a_request_about_another_kind_is_refused_everywhere() {
         }
         assert_eq!(server.status(&format!("a%20{known}")), "prepared");
     }
+}
+
+/// Monitors ask so whether somebody is there.
+#[test]
+fn what_can_be_got_has_a_head() {
+    let server = server();
+    let head = |path: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("connected");
+        let request =
+            format!("HEAD {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.ends_with("\r\n\r\n"), "{answer}");
+        answer.split(' ').nth(1).expect("a status").to_owned()
+    };
+    for path in ["/api/ping", "/api/metrics", "/api/dtmsvr/version"] {
+        assert_eq!(head(path), "200", "{path}");
+    }
+    assert_eq!(head("/api/none"), "404");
 }

@@ -33,6 +33,7 @@ mod clock;
 mod custom;
 mod message;
 mod patterns;
+mod refused;
 mod results;
 mod saga;
 mod two_phase;
@@ -46,6 +47,7 @@ pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
 pub use custom::Derived;
 pub use patterns::{Branches, PatternRules, Question};
+pub use refused::Trouble;
 pub use results::RESULTS_BYTES_MAX;
 pub use waiting::Waiting;
 
@@ -408,6 +410,7 @@ impl Transaction {
                 branch.last_error = why;
             }
             Reply::Ongoing => {
+                branch.failing_since = None;
                 branch.interval = retries.first;
                 branch.not_before = moment.now.saturating_add(retries.first);
             }
@@ -433,36 +436,12 @@ impl Transaction {
         vec![Action::Save]
     }
 
-    /// Takes in that the tables refuse what has become of it, which was `known`: what it learned by
-    /// calls is lost, and each of these has come to nothing. Says whom to tell.
-    pub fn refused(&mut self, known: &Transaction, why: &str, moment: Moment) -> Vec<Action> {
-        let pairs = self.branches.iter().zip(&known.branches).enumerate();
-        let called = pairs.filter(|(_, (then, now))| now.attempts > then.attempts);
-        let called: Vec<usize> = called.map(|(place, _)| place).collect();
-        let error = || Reply::Error(why.to_owned());
-        let mut actions = Vec::new();
-        for &place in &called {
-            actions.extend(self.reply(place, error(), moment));
-        }
-        if called.is_empty() {
-            // It was the client's answer, or a change of its own: it waits as a whole.
-            actions.extend(self.answer(error(), moment));
-        } else {
-            // Other branches need not wait.
-            self.global.next_run = moment.now;
-        }
-        if self.global.dead_since.is_some() {
-            self.global.next_run = Micros::MAX;
-        }
-        actions
-    }
-
     /// Takes the client's answer in, and says whom to tell.
     fn answer(&mut self, answer: Reply, moment: Moment) -> Option<Action> {
         self.asking = false;
         let mut alert = None;
         let retries = self.retries(moment.rules);
-        if matches!(answer, Reply::Success(_) | Reply::Failure(_)) {
+        if !matches!(answer, Reply::Error(_) | Reply::Unsent) {
             self.global.failing_since = None;
         }
         let interval = match answer {
@@ -520,14 +499,7 @@ impl Transaction {
     }
 
     fn retries(&self, rules: Rules) -> Retries {
-        let last = rules.retry_interval_max;
-        let first = self.global.options.retry_interval.or(rules.retry_interval);
-        let first = first.max(RETRY_INTERVAL_MIN.min(rules.retry_interval));
-        Retries {
-            first: first.min(last),
-            usual: rules.retry_interval.min(last),
-            last,
-        }
+        Retries::of(rules, self.global.options.retry_interval)
     }
 
     /// When an undecided transaction is looked into, and a saga undone.
@@ -569,6 +541,17 @@ struct Retries {
 }
 
 impl Retries {
+    /// Those of a transaction that wants so much time before the first.
+    fn of(rules: Rules, wanted: Seconds) -> Retries {
+        let last = rules.retry_interval_max;
+        let first = wanted.or(rules.retry_interval);
+        let first = first.max(RETRY_INTERVAL_MIN.min(rules.retry_interval));
+        Retries {
+            first: first.min(last),
+            usual: rules.retry_interval.min(last),
+            last,
+        }
+    }
     /// The interval after this one.
     fn after(self, interval: Micros) -> Micros {
         interval.saturating_mul(2).clamp(self.first, self.last)

@@ -300,9 +300,36 @@ fn what_comes_before_a_step_is_taken_once_however_often_it_is_named() {
     assert_eq!(saga.check(), Ok(()));
 }
 
-/// Later calls are sent all of it.
 #[test]
-fn what_the_tables_refuse_counts_as_a_call_that_came_to_nothing() {
+fn who_answers_not_yet_has_not_failed_since_before() {
+    let moment = |seconds| Moment {
+        now: START + seconds * SECOND,
+        random: 0,
+        rules: Rules {
+            dead_letter_age: 60 * SECOND,
+            ..Rules::default()
+        },
+    };
+    let error = || Reply::Error("away".into());
+    for (line, event) in [
+        (
+            "saga 1 submitted",
+            (|reply| Event::Reply(1, reply)) as fn(_) -> _,
+        ),
+        ("msg 1 prepared", Event::Answer),
+    ] {
+        let mut one = begin(line);
+        one.decide([event(error())], moment(0));
+        one.decide([event(Reply::Ongoing)], moment(50));
+        one.decide([event(error())], moment(100));
+        assert_eq!(one.global.dead_since, None, "{line}");
+        one.decide([event(error())], moment(160));
+        assert!(one.global.dead_since.is_some(), "{line}");
+    }
+}
+
+#[test]
+fn an_answer_that_the_tables_refuse_is_a_call_that_came_to_nothing() {
     let moment = |seconds| Moment {
         now: START + seconds * SECOND,
         random: 0,
@@ -311,14 +338,15 @@ fn what_the_tables_refuse_counts_as_a_call_that_came_to_nothing() {
             ..Rules::default()
         },
     };
-    let mut saved = begin(r#"saga 2 submitted {"pass_results":true}"#);
+    let mut saved = begin(r#"saga 2 submitted {"pass_results":true,"retry_limit":1}"#);
     let mut now = 0;
     for errors in 1..=2 {
         let mut known = saved.clone();
         known.decide([Event::Look], moment(now));
         let long = Event::Reply(1, Reply::Success("long".into()));
         known.decide([long], moment(now));
-        let told = saved.refused(&known, "too long", moment(now));
+        assert_eq!(saved.called(&known), [1]);
+        let told = saved.refused(1, &known.branches[1], "too long", moment(now));
         let branch = &saved.branches[1];
         assert_eq!(branch.status, BranchStatus::Prepared);
         assert_eq!((branch.attempts, branch.errors), (errors, errors));
@@ -330,8 +358,43 @@ fn what_the_tables_refuse_counts_as_a_call_that_came_to_nothing() {
         assert!(branch.not_before > moment(now).now);
         now += 600;
     }
+    // No service failed.
+    assert_eq!(saved.global.retry_count, 0);
 }
 
+#[test]
+fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
+    let moment = |now| Moment {
+        now,
+        random: 0,
+        rules: Rules {
+            dead_letter_age: 600 * SECOND,
+            ..Rules::default()
+        },
+    };
+    let saved = begin(r#"saga 2 submitted {"retry_interval":40}"#);
+    let (mut known, mut now, mut pauses) = (None, START, Vec::new());
+    let dead = loop {
+        let mut one = saved.clone();
+        let (trouble, alert) = one.troubled(known, "no", moment(now));
+        assert_eq!(one.notes.is_empty(), known.is_some() && alert.is_none());
+        assert_eq!(
+            (one.global.retry_count, one.global.failing_since),
+            (0, None)
+        );
+        pauses.push((trouble.until - now) / SECOND);
+        if alert.is_some() {
+            break one;
+        }
+        assert_eq!(one.global.next_run, trouble.until);
+        (known, now) = (Some(trouble), trouble.until);
+    };
+    assert_eq!(pauses, [30, 60, 120, 225, 225, 225]);
+    assert_eq!(dead.global.dead_since, Some(now));
+    assert_eq!(dead.global.next_run, Micros::MAX);
+}
+
+/// Later calls are sent all of it.
 #[test]
 fn answers_that_are_passed_on_have_a_limit() {
     let moment = Moment {

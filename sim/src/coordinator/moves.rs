@@ -259,7 +259,10 @@ impl Run<'_> {
         let mut unfinished = world.tables.unfinished();
         unfinished.any(|(global, owner)| {
             let is_free = owner == 0 || owner == id || world.tables.is_dead(owner);
-            is_free && is_due(global, world.clock(who)) && !process.has(&global.gid)
+            is_free
+                && is_due(global, world.clock(who))
+                && !process.has(&global.gid)
+                && !process.is_put_off(world.clock(who))
         })
     }
 
@@ -273,7 +276,12 @@ impl Run<'_> {
         let due = due.filter(|next_run| *next_run < u64::MAX - 1);
         let clocks = || world.machines.iter().map(|machine| machine.behind);
         let due = due.flat_map(|next_run| clocks().map(move |behind| next_run + behind));
-        let due = due.filter(|at| *at > world.now);
+        let put_off = self.processes.iter().flatten().filter_map(|process| {
+            let who = process.process.who;
+            let until = process.put_off_until().filter(|_| is_running(who))?;
+            Some(until.saturating_add(world.machines[who.index].behind))
+        });
+        let due = due.chain(put_off).filter(|at| *at > world.now);
         timers.map(|timer| timer.at).chain(due).min()
     }
 }

@@ -1,5 +1,6 @@
 //! A coordinator's process: the core of the real one, with the model's world outside.
 
+use super::plan::GID;
 use super::world::{Asked, Call, Slot, Timer, Unused, Use, Used, Who, World};
 use cohort_coordinator_core::{
     Outside,
@@ -91,6 +92,16 @@ impl Running {
     /// Whether it drives a transaction.
     pub fn has(&self, gid: &str) -> bool {
         self.process.leases.has(gid)
+    }
+
+    /// Until when it begins nothing for the transaction that its tables refuse.
+    pub fn put_off_until(&self) -> Option<Micros> {
+        self.process.leases.put_off_until(GID)
+    }
+
+    /// Whether that time is still to come.
+    pub fn is_put_off(&self, now: Micros) -> bool {
+        self.process.leases.is_put_off(GID, now)
     }
 
     /// Drives a transaction, unless it does already.

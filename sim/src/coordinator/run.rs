@@ -62,6 +62,8 @@ pub struct Run<'a> {
     pub(super) registered: Vec<usize>,
     pub(super) has_submitted: bool,
     pub(super) has_aborted: bool,
+    /// A save was refused.
+    pub(super) was_refused: bool,
     /// A workflow's client was asked to run it again.
     pub(super) is_asked: bool,
     pub figures: Figures,
@@ -114,6 +116,7 @@ impl<'a> Run<'a> {
             registered: Vec::new(),
             has_submitted: false,
             has_aborted: false,
+            was_refused: false,
             is_asked: false,
             figures: Figures::default(),
             plan,
@@ -284,6 +287,7 @@ impl<'a> Run<'a> {
                 self.fault(chosen);
                 let asked = self.world().asked.remove(place);
                 let is_refused = matches!(chosen, Move::Reject(_));
+                self.was_refused |= is_refused;
                 asked.slot.fill(Err(Unused { is_refused }));
             }
             Move::Take(_, Taken::Success) | Move::Arrive(_) => self.take(chosen),
@@ -409,9 +413,10 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let (due, now) = (found.global.next_run, world.now);
-        // A refused save that is no call's makes it wait as a whole.
-        let is_refused = found.global.failing_since.is_some();
-        if due <= now || world.behind > 0 || is_refused {
+        // A refused save that is no call's makes it wait as a whole, though not for ever.
+        let latest = now + 2 * world.rules.retry_interval_max;
+        let may_wait = self.was_refused && due < latest;
+        if due <= now || world.behind > 0 || may_wait {
             return Ok(());
         }
         let moment = Moment {

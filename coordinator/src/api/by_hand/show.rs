@@ -24,11 +24,18 @@ pub(super) async fn show(
     fields: &Map<String, Value>,
 ) -> Result<Value> {
     let gid = text(fields, "gid");
-    let found = coordinator.store.load(&gid).await?;
-    let transaction = found.ok_or(Refusal::Missing(gid.clone()))?;
-    let history = coordinator.store.history(&gid, ATTEMPTS_MAX).await?;
+    let found = lists::told(coordinator, async {
+        let found = coordinator.store.load(&gid).await?;
+        found.ok_or_else(|| Refusal::Missing(gid.clone()))
+    });
+    let told = found.await?;
+    let transaction = &told.transaction;
     let with_payloads = fields.get("payloads").and_then(Value::as_bool) == Some(true);
-    let mut branches = lists::branches_json(&transaction);
+    if with_payloads {
+        told.check_room(coordinator)?;
+    }
+    let history = coordinator.store.history(&gid, ATTEMPTS_MAX).await?;
+    let mut branches = lists::branches_json(transaction);
     let shown = branches.as_array_mut().into_iter().flatten();
     for (shown, branch) in shown.zip(&transaction.branches) {
         show_branch(shown, branch, with_payloads);
@@ -36,7 +43,7 @@ pub(super) async fn show(
     let mut asked = history.attempts.iter().rev();
     let question = asked.find(|attempt| attempt.branch_id == "00");
     let error = question.map_or(String::new(), |attempt| attempt.error.clone());
-    let summary = Summary::of(&transaction, error, coordinator.moment());
+    let summary = Summary::of(transaction, error, coordinator.moment());
     Ok(json!({
         "time": time(coordinator.now()),
         "transaction": lists::global_json(&transaction.global),

@@ -12,8 +12,13 @@
 //! its length. Its row says whether successes can be missing (`is_exact`): while they can, whoever
 //! takes it up after a crash and has to undo it undoes all steps.
 //!
+//! What becomes of it when its tables refuse a save is said in `decide/refused`.
+//!
 //! When the server stops, tasks begin no more calls, wait for those under way, save, and let go.
 
+mod refused;
+
+use self::refused::After;
 use crate::{
     decide::{Action, Event, Transaction},
     lease::{AGAIN, Lease, Signal, lease},
@@ -65,6 +70,7 @@ pub async fn drive<O: Outside>(outside: &Arc<O>, gid: &str, given: Option<Fresh>
         driven => driven.map(drop),
     };
     if let Err(error) = driven {
+        refused::put_off(outside.as_ref(), gid, &error);
         outside.not_driven(gid, error);
     }
 }
@@ -125,6 +131,7 @@ async fn drive_under<O: Outside>(
         None => match outside.claim(gid).await? {
             Claimed::Ours(transaction) | Claimed::Kept(transaction) => *transaction,
             Claimed::Ended(transaction) => {
+                outside.leases().end_trouble(gid);
                 outside.ended(&transaction.global);
                 return Ok(Driven::Here(transaction));
             }
@@ -140,6 +147,10 @@ async fn drive_under<O: Outside>(
         attempts: Vec::new(),
     };
     task.transaction.rebase(outside.moment().now);
+    if task.is_put_off() {
+        task.stay_put_off().await?;
+        return Ok(Driven::Here(Box::new(task.transaction)));
+    }
     Ok(match task.run(lease.signal()).await? {
         true => Driven::Here(Box::new(task.transaction)),
         false => Driven::Lost,
@@ -198,6 +209,14 @@ impl Calls<'_> {
         .await;
         Some(ended).filter(|ended| !ended.is_empty())
     }
+    /// All that are left, when they have ended.
+    async fn rest(&mut self) -> Vec<Ended> {
+        let mut all = Vec::new();
+        while let Some(ended) = self.next(REPLIES_MAX).await {
+            all.extend(ended);
+        }
+        all
+    }
 }
 
 /// What a call came to, and its record.
@@ -218,42 +237,34 @@ struct Task<'a, O: Outside> {
 impl<'a, O: Outside> Task<'a, O> {
     /// False: somebody else drives it now.
     async fn run(&mut self, signal: &Signal) -> Result<bool, O::Error> {
-        let mut calls = Calls::default();
-        let done = self.run_with(&mut calls, signal).await;
-        // If the tables failed, some may be under way: whoever is next must not call beside them.
-        while calls.next(REPLIES_MAX).await.is_some() {}
-        match done {
-            Err(error) => self.refused(error).await,
-            done => done,
-        }
-    }
-
-    /// What the tables refuse, they refuse again: the calls that brought it are as good as failed.
-    async fn refused(&mut self, error: O::Error) -> Result<bool, O::Error> {
-        let Some(why) = O::refusal(&error) else {
-            return Err(error);
-        };
-        let known = std::mem::replace(&mut self.transaction, self.saved.clone());
-        let alerts = self
-            .transaction
-            .refused(&known, &why, self.outside.moment());
-        self.attempts.clear();
-        // If they take nothing at all, it is as it was.
-        let Ok(saved) = self.save(By::Leaver).await else {
-            return Err(error);
-        };
-        for alert in alerts {
-            if let Action::Alert(whose, why) = alert {
-                self.outside.alert(&self.transaction, whose, why);
-            }
-        }
-        Ok(saved == Saved::Yes)
-    }
-
-    async fn run_with(&mut self, calls: &mut Calls<'a>, signal: &Signal) -> Result<bool, O::Error> {
         let mut events = vec![Event::Look];
         loop {
-            if self.outside.me() != self.me && !self.reload(calls, &mut events).await? {
+            let mut calls = Calls::default();
+            let done = self.run_with(&mut calls, &mut events, signal).await;
+            // If the tables failed, some may be under way: whoever is next must not call beside them.
+            let ended = calls.rest().await;
+            let Err(error) = done else {
+                return done;
+            };
+            events = vec![Event::Look];
+            match self.refused(error).await? {
+                After::Waits => return Ok(true),
+                After::GoesOn => {}
+                After::IsChanged if self.reload(&mut Calls::default(), &mut events).await? => {}
+                After::IsChanged => return Ok(false),
+            }
+            self.hear(ended, &mut events);
+        }
+    }
+
+    async fn run_with(
+        &mut self,
+        calls: &mut Calls<'a>,
+        events: &mut Vec<Event>,
+        signal: &Signal,
+    ) -> Result<bool, O::Error> {
+        loop {
+            if self.outside.me() != self.me && !self.reload(calls, events).await? {
                 return Ok(false);
             }
             let moment = self.outside.moment();
@@ -263,7 +274,7 @@ impl<'a, O: Outside> Task<'a, O> {
                 match action {
                     Action::Save => {
                         if self.save(By::Driver).await? == Saved::TooLate {
-                            if !self.reload(calls, &mut events).await? {
+                            if !self.reload(calls, events).await? {
                                 return Ok(false);
                             }
                             until = Some(0);
@@ -273,7 +284,7 @@ impl<'a, O: Outside> Task<'a, O> {
                     Action::Refresh => {
                         // Too late: then it is read again all the more.
                         self.save(By::Driver).await?;
-                        if !self.reload(calls, &mut events).await? {
+                        if !self.reload(calls, events).await? {
                             return Ok(false);
                         }
                         until = Some(0);
@@ -292,7 +303,7 @@ impl<'a, O: Outside> Task<'a, O> {
             }
             if signal.is_stale() {
                 signal.received().await;
-                if !self.reload(calls, &mut events).await? {
+                if !self.reload(calls, events).await? {
                     return Ok(false);
                 }
                 continue;
@@ -319,7 +330,7 @@ impl<'a, O: Outside> Task<'a, O> {
                 }
                 () = self.outside.sleep(pause), if is_timed => {}
                 () = signal.received() => {
-                    if !self.reload(calls, &mut events).await? {
+                    if !self.reload(calls, events).await? {
                         return Ok(false);
                     }
                 }
@@ -344,14 +355,22 @@ impl<'a, O: Outside> Task<'a, O> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
-        let saved = self.outside.save(by, before, transaction, written).await?;
-        // Too late: what was noted has not happened.
-        self.transaction.notes.clear();
+        let saved = self.outside.save(by, before, transaction, written).await;
         match saved {
-            Saved::Yes => self.saved = self.transaction.clone(),
-            Saved::TooLate => self.attempts = attempts,
+            Ok(Saved::Yes) => {
+                self.transaction.notes.clear();
+                self.saved = self.transaction.clone();
+                let gid = &self.transaction.global.gid;
+                self.outside.leases().end_trouble(gid);
+            }
+            // What was noted has not happened.
+            Ok(Saved::TooLate) => {
+                self.transaction.notes.clear();
+                self.attempts = attempts;
+            }
+            Err(_) => self.attempts = attempts,
         }
-        Ok(saved)
+        saved
     }
 
     /// Somebody else has changed the transaction: waits for the calls under way, whose replies
@@ -364,10 +383,7 @@ impl<'a, O: Outside> Task<'a, O> {
         calls: &mut Calls<'a>,
         events: &mut Vec<Event>,
     ) -> Result<bool, O::Error> {
-        let mut replies = Vec::new();
-        while let Some(ended) = calls.next(REPLIES_MAX).await {
-            replies.extend(ended);
-        }
+        let ended = calls.rest().await;
         self.me = self.outside.me();
         match self.outside.claim(&self.transaction.global.gid).await? {
             // What was learned and not saved is not in the rows.
@@ -375,14 +391,19 @@ impl<'a, O: Outside> Task<'a, O> {
             Claimed::Ours(transaction) => self.replace(*transaction, Transaction::learn),
             Claimed::Missing | Claimed::Ended(_) | Claimed::Others(_) => return Ok(false),
         }
-        for (event, attempt) in replies {
+        self.hear(ended, events);
+        Ok(true)
+    }
+
+    /// Takes in what calls came to that were under way when something else changed the transaction.
+    fn hear(&mut self, ended: Vec<Ended>, events: &mut Vec<Event>) {
+        for (event, attempt) in ended {
             self.record(&event, attempt);
             // A client that was asked about what has changed is asked again, if need be.
             if matches!(event, Event::Reply(..)) {
                 events.push(event);
             }
         }
-        Ok(true)
     }
 
     /// Takes what the rows say, and adds what is known besides.
