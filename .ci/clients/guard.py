@@ -239,9 +239,12 @@ def change_user(server, root):
         with contextlib.closing(server.connect()) as connection:
             name = user.encode()
             begun = time.monotonic()
-            connection._execute_command(0x11, name + b"\0\x20" + b"z" * 32 + b"\0\x2d\0caching_sha2_password\0")
+            connection._execute_command(0x11, name + b"\0\0\0\x2d\0caching_sha2_password\0")
             said = []
             try:
+                # It asks for the proof, as MySQL does.
+                assert connection._read_packet().is_auth_switch_request()
+                connection.write_packet(b"z" * 32)
                 packet = connection._read_packet()
                 if packet.get_all_data() == b"\x01\x04":
                     connection.write_packet(b"\x02")

@@ -104,7 +104,6 @@ errors! {
     3546 gtid_purged_unchanged(why) "@@GLOBAL.GTID_PURGED cannot be changed: {why}";
     3615 variable_not_persisted(name) "Variable {name} does not exist in persisted config file";
     3648 json_not_changed(table, column) "Could not apply JSON diff in table {table}, column {column}.";
-    3676 parse_error_in_digest(why) "Could not parse argument to digest function: \"{why}\".";
     3707 restart_failed() "Restart server failed (mysqld is not managed by supervisor process).";
     3888 tls_not_reloaded(why) "Failed to set up SSL because of the following SSL library error: {why}";
     3922 wrong_compression(algorithm) "Invalid compression algorithm '{algorithm}'.";

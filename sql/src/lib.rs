@@ -17,6 +17,7 @@ pub mod error_names;
 mod exec;
 mod expr;
 mod expr_text;
+mod files;
 mod foreign_key_text;
 mod interrupt;
 mod json;

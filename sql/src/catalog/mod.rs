@@ -888,7 +888,6 @@ fn column(text: &str) -> Option<Column> {
     let (name, ty) = (words.next()?, words.next()?);
     let (ty, not_null) = ty.strip_suffix('!').map_or((ty, false), |ty| (ty, true));
     let (ty, binary) = ty.strip_suffix('=').map_or((ty, false), |ty| (ty, true));
-    let (ty, as_name) = ty.strip_suffix('~').map_or((ty, false), |ty| (ty, true));
     let (ty, unsigned) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
     let (ty, length) = ty
         .trim_end_matches(')')
@@ -917,11 +916,10 @@ fn column(text: &str) -> Option<Column> {
         column.default = DefaultValue::Null;
     }
     if ty.is_string() {
-        column.collation = match (is_blob, binary, as_name) {
-            (true, _, _) => Collation::Binary,
-            (false, true, _) => Collation::Utf8mb3Bin,
-            (false, false, true) => Collation::Utf8mb3TolowerCi,
-            (false, false, false) => Collation::Utf8mb3GeneralCi,
+        column.collation = match (is_blob, binary) {
+            (true, _) => Collation::Binary,
+            (false, true) => Collation::Utf8mb3Bin,
+            (false, false) => Collation::Utf8mb3GeneralCi,
         };
     }
     Some(column)

@@ -7,7 +7,7 @@
 //! What MySQL writes is not always what LOAD DATA reads with the same clauses; all that is odd about
 //! that is here, too, for files are compared byte by byte. See `Layout`.
 
-use super::{ExecContext, Flow, Outcome, Stop, files::Files, subquery::run_query};
+use super::{ExecContext, Flow, Outcome, Stop, subquery::run_query};
 use crate::{
     error::SqlError,
     expr::SqlMode,
@@ -137,7 +137,7 @@ struct NewFile {
 
 impl NewFile {
     fn create(name: &str, context: &ExecContext) -> Result<NewFile, SqlError> {
-        let (path, file) = Files::of(context).create(name)?;
+        let (path, file) = context.files().create(name)?;
         Ok(NewFile {
             path,
             file,

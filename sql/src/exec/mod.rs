@@ -14,7 +14,6 @@ mod check;
 mod derived;
 mod distinct;
 mod export;
-pub(crate) mod files;
 mod foreign_key;
 mod generated;
 mod hash_index;
@@ -54,6 +53,7 @@ pub use search::Searches;
 use crate::{
     error::SqlError,
     expr::{EvalContext, eval, for_variable},
+    files::Files,
     output::Output,
     plan::{
         Body, Demands, Explanation, Insert, InsertRows, Plan, Query, Relations, TableRelations,
@@ -233,6 +233,12 @@ enum Flow {
 type Flowing = Result<Flow, Stop>;
 
 impl<'a> ExecContext<'a> {
+    /// Where files of the server may be.
+    pub(crate) fn files(&self) -> Files<'_> {
+        let environment = &*self.eval.environment;
+        Files::new(self.engine.env(), self.engine.dir(), environment)
+    }
+
     /// The foreign keys of a table, if it has some that the statement must look after.
     fn relations_of(&self, table: &Table) -> Option<&'a TableRelations> {
         self.relations?.of_table(table.id)

@@ -4,8 +4,8 @@ use super::{State, UserVariables};
 use crate::{
     command::SetScope,
     error::SqlError,
-    exec::files::Files,
     expr::{self, EvalContext, Seeds, Statement, VariableScope},
+    files::Files,
     password_policy::Policy,
     plan::FileUse,
     user_locks::Holder,

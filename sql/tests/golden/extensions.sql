@@ -18,8 +18,6 @@ SELECT * FROM information_schema.json_duality_view_columns;
 SELECT * FROM information_schema.json_duality_view_links;
 SELECT * FROM information_schema.json_duality_view_tables;
 SELECT COUNT(*) FROM information_schema.st_geometry_columns WHERE table_schema = DATABASE();
-SELECT column_name FROM information_schema.columns WHERE table_schema = 'information_schema' AND collation_name = 'utf8mb3_tolower_ci' AND table_name IN ('COLUMNS', 'STATISTICS', 'KEY_COLUMN_USAGE', 'TABLE_CONSTRAINTS') ORDER BY table_name, column_name;
 CREATE TABLE letters (b INT, C INT, a INT, D INT, `á` INT, `é` INT);
-SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() ORDER BY column_name;
 SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() AND column_name = 'A';
 SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() AND column_type = 'INT';

@@ -1,10 +1,7 @@
 //! Where the bytes of a LOAD DATA come from: a file of the server, or one that the client sends.
 
-use super::super::{
-    ExecContext, Stop,
-    files::{self, Files},
-};
-use crate::output::Output;
+use super::super::{ExecContext, Stop};
+use crate::{files, output::Output};
 use cohort_engine::env::File;
 use std::path::PathBuf;
 
@@ -44,7 +41,7 @@ impl<'o> Source<'o> {
             out.ask_for_file(name).map_err(Stop::Gone)?;
             return Ok(Source::Client { out, over: false });
         }
-        let (path, file) = Files::of(context).open(name)?;
+        let (path, file) = context.files().open(name)?;
         Ok(Source::Server {
             path,
             file,

@@ -534,6 +534,8 @@ const MISSING: &[&str] = &[
     "master_pos_wait",
     "source_pos_wait",
     "name_const",
+    "statement_digest",
+    "statement_digest_text",
     "row_number",
     "rank",
     "dense_rank",

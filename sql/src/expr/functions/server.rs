@@ -1,12 +1,9 @@
-//! Functions on the server: its files, its threads, the digests of statements; BENCHMARK.
+//! Functions on the server: its files and its threads; BENCHMARK.
 
 use super::{Args, Function, bytes, function, may_make, volatile};
 use crate::{
-    command::{self, Cursor},
-    ddl, digest,
     error::SqlError,
-    expr::{EvalContext, ExprType, types::coercibility},
-    parse,
+    expr::{EvalContext, ExprType},
 };
 use cohort_engine::types::Value;
 
@@ -37,26 +34,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
             let connection = args.int(0, context)?;
             let connection = connection.and_then(|id| u64::try_from(id).ok());
             Ok(connection.map_or(Value::Null, |id| thread(id, context)))
-        },
-    ),
-    function(
-        "statement_digest",
-        (1, 1),
-        |t| ExprType::string(64, t.collation, coercibility::LITERAL).or_null(),
-        |args, context| {
-            let text = digest_text(args, context)?;
-            Ok(text.map_or(Value::Null, |text| {
-                bytes(digest::digest(&text).into_bytes())
-            }))
-        },
-    ),
-    function(
-        "statement_digest_text",
-        (1, 1),
-        |t| ExprType::string(67_108_864, t.collation, coercibility::LITERAL).or_null(),
-        |args, context| {
-            let text = digest_text(args, context)?;
-            Ok(text.map_or(Value::Null, |text| bytes(text.into_bytes())))
         },
     ),
 ];
@@ -100,22 +77,4 @@ fn load_file(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sq
 fn thread(connection: u64, context: &EvalContext<'_>) -> Value {
     let thread = context.environment.thread_of(connection);
     thread.map_or(Value::Null, Value::UInt)
-}
-
-/// A statement as its digest is made of: 3676 for what is none.
-fn digest_text(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Option<String>, SqlError> {
-    let Some(sql) = args.string(0, context)? else {
-        return Ok(None);
-    };
-    let mode = context.statement.sql_mode.lexer();
-    let not_one = |error: SqlError| SqlError::parse_error_in_digest(error.message);
-    if sql.iter().all(u8::is_ascii_whitespace) {
-        return Err(not_one(SqlError::empty_query()));
-    }
-    let mut cursor = Cursor::new(&sql, mode);
-    let is_command = command::parse(&mut cursor).map_err(not_one)?.is_some();
-    if !is_command && ddl::parse(&mut cursor).map_err(not_one)?.is_none() {
-        parse::parse(&sql, mode, None, |_| Ok(())).map_err(not_one)?;
-    }
-    Ok(Some(digest::text(&sql, mode)))
 }

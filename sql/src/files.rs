@@ -5,7 +5,6 @@
 //! a relative path, begin at the data directory: MySQL has a directory for each database there, in
 //! which it looks for a name without a directory, and Cohort has none.
 
-use super::ExecContext;
 use crate::{
     error::SqlError,
     expr::{Environment, VariableScope},
@@ -44,11 +43,6 @@ impl<'a> Files<'a> {
         }
     }
 
-    pub(super) fn of(context: &'a ExecContext) -> Files<'a> {
-        let engine = context.engine;
-        Files::new(engine.env(), engine.dir(), context.eval.environment)
-    }
-
     /// Opens a file to read it: 1290, 13, 1085 or 29 if it may not or cannot be read.
     pub fn open(&self, name: &str) -> Result<(PathBuf, File), SqlError> {
         let path = self.dir.join(name);
@@ -77,7 +71,7 @@ impl<'a> Files<'a> {
 
     /// A new file to write rows to, which others of the server's group may read: 1290, 1086 or 1 if it
     /// may not or cannot be written.
-    pub(super) fn create(&self, name: &str) -> Result<(PathBuf, File), SqlError> {
+    pub fn create(&self, name: &str) -> Result<(PathBuf, File), SqlError> {
         let path = self.dir.join(name);
         let real = self.beside(&path)?;
         self.check(&real)?;
@@ -128,7 +122,7 @@ fn told(error: &io::Error) -> (i32, String) {
 }
 
 /// 2 for a file that cannot be read any further.
-pub(super) fn failed_to_read(path: &Path, error: &io::Error) -> SqlError {
+pub fn failed_to_read(path: &Path, error: &io::Error) -> SqlError {
     let (errno, why) = told(error);
     SqlError::cannot_read_file(path.display(), errno, why)
 }
