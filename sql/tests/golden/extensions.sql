@@ -19,5 +19,4 @@ SELECT * FROM information_schema.json_duality_view_links;
 SELECT * FROM information_schema.json_duality_view_tables;
 SELECT COUNT(*) FROM information_schema.st_geometry_columns WHERE table_schema = DATABASE();
 CREATE TABLE letters (b INT, C INT, a INT, D INT, `á` INT, `é` INT);
-SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() AND column_name = 'A';
 SELECT column_name FROM information_schema.columns WHERE table_name = 'letters' AND table_schema = DATABASE() AND column_type = 'INT';
