@@ -22,7 +22,7 @@ const BYTES_MAX: usize = 64 << 20;
 /// Large bodies together are not larger.
 const ALL_BYTES_MAX: usize = 256 << 20;
 /// What is not above this is not large.
-const SMALL_BYTES: usize = 64 << 10;
+pub(super) const SMALL_BYTES: usize = 64 << 10;
 /// A body must have come within so long.
 const TIMEOUT: Duration = Duration::from_secs(60);
 

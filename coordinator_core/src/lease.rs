@@ -98,7 +98,7 @@ impl Leases {
         self.trouble(gid).map(|known| known.until)
     }
     pub(crate) fn trouble(&self, gid: &str) -> Option<Trouble> {
-        self.lock_troubles().get(gid).copied()
+        self.lock_troubles().get(gid).cloned()
     }
     pub(crate) fn set_trouble(&self, gid: &str, trouble: Trouble) {
         self.lock_troubles().insert(gid.to_owned(), trouble);

@@ -88,7 +88,8 @@ pub(crate) async fn prepare_workflow(
     submission: Submission,
 ) -> Result<Shown<'_>> {
     make_known(coordinator, &submission).await?;
-    let shown = lists::told(coordinator, async { load(coordinator, &submission).await }).await?;
+    let known = async { load(coordinator, &submission).await };
+    let shown = lists::told(coordinator, &submission.gid, known).await?;
     shown.check_room(coordinator)?;
     Ok(shown)
 }

@@ -1,7 +1,7 @@
 //! What tells about transactions.
 
 use super::{Coordinator, Refusal, Request, Result, Transaction};
-use crate::body::NO_ROOM;
+use crate::body::{NO_ROOM, SMALL_BYTES};
 use crate::{
     model::{Global, Micros},
     store::Filter,
@@ -116,13 +116,19 @@ impl Shown<'_> {
     }
 }
 
-/// Reads a transaction for an answer that tells all about it. It may have many megabytes, and is in
-/// memory more than once while its answer is made: so few are read and told at once.
+/// Reads a transaction for an answer that tells all about it. A large one may have many megabytes,
+/// and is in memory more than once while its answer is made: so few are read and told at once. What
+/// is small does not wait for them.
 pub(crate) async fn told<'a>(
     coordinator: &'a Coordinator,
+    gid: &str,
     load: impl Future<Output = Result<Transaction>>,
 ) -> Result<Shown<'a>> {
-    let turn = coordinator.telling.acquire().await.ok();
+    let is_large = coordinator.store.size(gid).await? > SMALL_BYTES as u64;
+    let turn = match is_large {
+        true => coordinator.telling.acquire().await.ok(),
+        false => None,
+    };
     Ok(Shown {
         transaction: load.await?,
         _turn: turn,
@@ -136,7 +142,7 @@ pub(super) async fn query(
 ) -> Result<Option<Value>> {
     let gid = request.query.get("gid").filter(|gid| !gid.is_empty());
     let gid = gid.ok_or_else(|| Refusal::Other("no param gid".into()))?;
-    let found = told(coordinator, async {
+    let found = told(coordinator, gid, async {
         let found = coordinator.store.load(gid).await?;
         found.ok_or_else(|| Refusal::Missing(gid.clone()))
     });

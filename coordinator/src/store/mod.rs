@@ -193,6 +193,13 @@ impl Store {
             .read(move |connection| rows::load(connection, &gid))
             .await
     }
+    /// How large a transaction is about, in bytes; 0 if there is none.
+    pub async fn size(&self, gid: &str) -> Result<u64, SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .read(move |connection| rows::size(connection, &gid))
+            .await
+    }
     /// Makes a new transaction known, which will be driven here or is not yet. False: there is one
     /// of this name.
     pub async fn insert(

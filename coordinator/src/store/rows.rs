@@ -455,6 +455,17 @@ pub(crate) fn load(
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
+/// How large a transaction is about, in bytes; 0 if there is none.
+pub(super) fn size(connection: &mut dyn Connection, gid: &str) -> Result<u64, SqlError> {
+    // What a branch has besides is less than a kilobyte.
+    const SIZE: &str = "SELECT LENGTH(payloads) + LENGTH(steps) + LENGTH(calls) + \
+         LENGTH(custom_data) + LENGTH(result) + (SELECT CAST(COALESCE(SUM(\
+         1000 + LENGTH(body) + LENGTH(answer)), 0) AS UNSIGNED) FROM branches b WHERE b.gid = g.gid) \
+         FROM global_transactions g WHERE gid = ?";
+    let row = connection.run(SIZE, &[text(gid)])?.rows.pop();
+    Ok(row.map_or(0, |row| Row(row.into_iter()).number()))
+}
+
 /// Makes branches what the calls that their transaction's row tells of made of them.
 pub(super) fn apply_calls(calls: &str, branches: &mut [Branch]) -> Result<(), SqlError> {
     plan::read_calls(calls)

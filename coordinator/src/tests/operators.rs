@@ -328,7 +328,7 @@ fn a_call_that_hangs_holds_up_no_operator() {
         &force.to_string(),
     );
     assert_eq!(status, 425, "{answer}");
-    assert!(answer.contains("still being called"), "{answer}");
+    assert!(answer.contains("a call is under way"), "{answer}");
     let order = json!({ "transactions": all, "operator": "ann", "reason": "the bank moves" });
     let paused = by_hand(&server, "pause", &order);
     assert_eq!(paused["done"], json!(["hang", "x", "y"]));

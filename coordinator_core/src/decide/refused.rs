@@ -9,6 +9,8 @@
 //!    whole. Nothing is begun for it for its retry interval, then for twice that, and so on; and it is a
 //!    dead letter after as many refusals, or as long a time, as a branch would be. This is in memory,
 //!    and in the transaction's own row as far as the tables take that; a save that is taken ends it.
+//! 4. A dead letter stays one even if its row does not take that: nothing is called for it any more,
+//!    and only that its row says so is tried again.
 
 use super::{
     Action, Branch, Cause, CopyOnWrite, Derived, Failing, Micros, Moment, Reply, Retries, Seconds,
@@ -17,7 +19,7 @@ use super::{
 use std::collections::BTreeSet;
 
 /// A transaction that the tables refuse to write.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Trouble {
     /// So often.
     errors: u64,
@@ -29,11 +31,15 @@ pub struct Trouble {
     pub until: Micros,
     /// What it is as its row says. `None`: it could not be read.
     pub status: Option<Status>,
+    /// What they say.
+    pub why: String,
+    /// It is a dead letter, and its row does not say so yet.
+    pub is_dead: bool,
 }
 
 impl Trouble {
     /// One more refusal, after those that are known.
-    fn after(known: Option<Trouble>, retries: Retries, moment: Moment) -> Trouble {
+    fn after(known: Option<&Trouble>, why: &str, retries: Retries, moment: Moment) -> Trouble {
         let interval = retries.after(known.map_or(0, |known| known.interval));
         Trouble {
             errors: known.map_or(0, |known| known.errors) + 1,
@@ -41,11 +47,14 @@ impl Trouble {
             interval,
             until: moment.now.saturating_add(jittered(interval, moment.random)),
             status: None,
+            why: why.to_owned(),
+            is_dead: known.is_some_and(|known| known.is_dead),
         }
     }
     /// The same if nothing is known of the transaction.
-    pub(crate) fn of_unread(known: Option<Trouble>, moment: Moment) -> Trouble {
-        Trouble::after(known, Retries::of(moment.rules, Seconds::default()), moment)
+    pub(crate) fn of_unread(known: Option<&Trouble>, why: &str, moment: Moment) -> Trouble {
+        let retries = Retries::of(moment.rules, Seconds::default());
+        Trouble::after(known, why, retries, moment)
     }
 }
 
@@ -104,11 +113,12 @@ impl Transaction {
     /// Takes in that the tables refuse what has become of it as a whole, and says whom to tell.
     pub(crate) fn troubled(
         &mut self,
-        known: Option<Trouble>,
+        known: Option<&Trouble>,
         why: &str,
         moment: Moment,
     ) -> (Trouble, Option<Action>) {
-        let mut trouble = Trouble::after(known, self.retries(moment.rules), moment);
+        let mut trouble = Trouble::after(known, why, self.retries(moment.rules), moment);
+        let was_dead = trouble.is_dead;
         let status = self.global.status;
         trouble.status = Some(status);
         let failing = Failing {
@@ -116,12 +126,14 @@ impl Transaction {
             since: trouble.since,
         };
         let alert = self.came_to_nothing(None, why.to_owned(), failing, moment);
-        let is_dead = self.global.dead_since.is_some();
-        if known.is_none() && !is_dead {
+        trouble.is_dead = self.global.dead_since.is_some();
+        if known.is_none() && !trouble.is_dead {
             self.note(Cause::Coordinator, status, status, why, moment.now);
         }
-        // If its row does not take that it is dead either, that is tried again.
-        self.global.next_run = if is_dead { Micros::MAX } else { trouble.until };
-        (trouble, alert)
+        self.global.next_run = match trouble.is_dead {
+            true => Micros::MAX,
+            false => trouble.until,
+        };
+        (trouble, alert.filter(|_| !was_dead))
     }
 }

@@ -376,7 +376,7 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
     let (mut known, mut now, mut pauses) = (None, START, Vec::new());
     let dead = loop {
         let mut one = saved.clone();
-        let (trouble, alert) = one.troubled(known, "no", moment(now));
+        let (trouble, alert) = one.troubled(known.as_ref(), "no", moment(now));
         assert_eq!(one.notes.is_empty(), known.is_some() && alert.is_none());
         assert_eq!(
             (one.global.retry_count, one.global.failing_since),
@@ -387,7 +387,8 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
             break one;
         }
         assert_eq!(one.global.next_run, trouble.until);
-        (known, now) = (Some(trouble), trouble.until);
+        now = trouble.until;
+        known = Some(trouble);
     };
     assert_eq!(pauses, [30, 60, 120, 225, 225, 225]);
     assert_eq!(dead.global.dead_since, Some(now));

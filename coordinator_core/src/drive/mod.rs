@@ -147,8 +147,8 @@ async fn drive_under<O: Outside>(
         attempts: Vec::new(),
     };
     task.transaction.rebase(outside.moment().now);
-    if task.is_put_off() {
-        task.stay_put_off().await?;
+    if let Some(known) = task.put_off_by() {
+        task.stay_put_off(known).await?;
         return Ok(Driven::Here(Box::new(task.transaction)));
     }
     Ok(match task.run(lease.signal()).await? {
@@ -351,7 +351,17 @@ impl<'a, O: Outside> Task<'a, O> {
         self.attempts.extend(attempt);
     }
 
+    /// Saves it. If the tables take that, they refuse it no more.
     async fn save(&mut self, by: By) -> Result<Saved, O::Error> {
+        let saved = self.write(by).await?;
+        if saved == Saved::Yes {
+            let gid = &self.transaction.global.gid;
+            self.outside.leases().end_trouble(gid);
+        }
+        Ok(saved)
+    }
+
+    async fn write(&mut self, by: By) -> Result<Saved, O::Error> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
@@ -360,8 +370,6 @@ impl<'a, O: Outside> Task<'a, O> {
             Ok(Saved::Yes) => {
                 self.transaction.notes.clear();
                 self.saved = self.transaction.clone();
-                let gid = &self.transaction.global.gid;
-                self.outside.leases().end_trouble(gid);
             }
             // What was noted has not happened.
             Ok(Saved::TooLate) => {

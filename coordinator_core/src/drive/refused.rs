@@ -20,37 +20,32 @@ pub(super) enum After {
 
 /// Leaves a transaction alone for a while that the tables refuse even to hand out.
 pub(super) fn put_off<O: Outside>(outside: &O, gid: &str, error: &O::Error) {
-    if O::refusal(error).is_some() {
+    if let Some(why) = O::refusal(error) {
         let (leases, moment) = (outside.leases(), outside.moment());
-        leases.set_trouble(gid, Trouble::of_unread(leases.trouble(gid), moment));
+        let known = leases.trouble(gid);
+        leases.set_trouble(gid, Trouble::of_unread(known.as_ref(), &why, moment));
     }
 }
 
 impl<O: Outside> Task<'_, O> {
-    /// Whether nothing is to be begun for it yet. If its status has changed, there is something new
-    /// to do, which the tables may take.
-    pub(super) fn is_put_off(&self) -> bool {
+    /// The trouble for which nothing is to be begun for it yet. If its status has changed, there is
+    /// something new to do, which the tables may take.
+    pub(super) fn put_off_by(&self) -> Option<Trouble> {
         let global = &self.transaction.global;
-        let leases = self.outside.leases();
-        let is_same = |known: Trouble| known.status.is_none_or(|status| status == global.status);
-        leases.is_put_off(&global.gid, self.outside.moment().now)
-            && leases.trouble(&global.gid).is_some_and(is_same)
+        let known = self.outside.leases().trouble(&global.gid)?;
+        let is_same = known.status.is_none_or(|status| status == global.status);
+        let is_early = known.until > self.outside.moment().now;
+        (is_same && (is_early || known.is_dead)).then_some(known)
     }
 
-    /// Gives back what is not to be driven yet, if the tables take that.
-    pub(super) async fn stay_put_off(&mut self) -> Result<(), O::Error> {
-        let gid = self.transaction.global.gid.clone();
-        let trouble = self.outside.leases().trouble(&gid);
-        let left = match self.outside.is_shared() {
-            true => self.save(By::Leaver).await.map(drop),
-            false => Ok(()),
-        };
-        if let Some(trouble) = trouble {
-            self.outside.leases().set_trouble(&gid, trouble);
+    /// Gives back what is not to be driven yet, or is a dead letter, if the tables take that.
+    pub(super) async fn stay_put_off(&mut self, known: Trouble) -> Result<(), O::Error> {
+        if known.until <= self.outside.moment().now {
+            return self.wait_as_a_whole(&known.why).await;
         }
-        match left {
-            Err(error) if O::refusal(&error).is_none() => Err(error),
-            _ => Ok(()),
+        match self.outside.is_shared() {
+            true => taken_or_refused::<O>(self.write(By::Leaver).await),
+            false => Ok(()),
         }
     }
 
@@ -130,23 +125,31 @@ impl<O: Outside> Task<'_, O> {
         if O::refusal(&error).is_none() {
             return Err(error);
         }
-        let leases = self.outside.leases();
+        let written = self.wait_as_a_whole(why).await;
+        let global = &self.transaction.global;
+        // Of a dead letter its alert tells.
+        if global.dead_since.is_none() {
+            self.outside.not_driven(&global.gid, error);
+        }
+        written.map(|()| After::Waits)
+    }
+
+    /// Has it wait as a whole, or be a dead letter, and its row say so if the tables take that.
+    async fn wait_as_a_whole(&mut self, why: &str) -> Result<(), O::Error> {
+        let (leases, moment) = (self.outside.leases(), self.outside.moment());
         self.transaction = self.saved.at_rest();
         self.attempts.clear();
         let gid = self.transaction.global.gid.clone();
         let known = leases.trouble(&gid);
-        let (trouble, alert) = self.transaction.troubled(known, why, self.outside.moment());
+        let (trouble, alert) = self.transaction.troubled(known.as_ref(), why, moment);
         self.tell(alert);
-        let written = self.save(By::Leaver).await;
+        let is_dead = trouble.is_dead;
         leases.set_trouble(&gid, trouble);
-        // Of a dead letter its alert tells.
-        if self.transaction.global.dead_since.is_none() {
-            self.outside.not_driven(&gid, error);
+        let written = self.write(By::Leaver).await;
+        if is_dead && matches!(written, Ok(Saved::Yes)) {
+            leases.end_trouble(&gid);
         }
-        match written {
-            Err(error) if O::refusal(&error).is_none() => Err(error),
-            _ => Ok(After::Waits),
-        }
+        taken_or_refused::<O>(written)
     }
 
     fn tell(&self, alerts: impl IntoIterator<Item = Action>) {
@@ -155,6 +158,14 @@ impl<O: Outside> Task<'_, O> {
                 self.outside.alert(&self.transaction, whose, why);
             }
         }
+    }
+}
+
+/// That the tables do not take it is no failure here.
+fn taken_or_refused<O: Outside>(written: Result<Saved, O::Error>) -> Result<(), O::Error> {
+    match written {
+        Err(error) if O::refusal(&error).is_none() => Err(error),
+        _ => Ok(()),
     }
 }
 

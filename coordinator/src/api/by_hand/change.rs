@@ -122,7 +122,8 @@ pub(super) async fn change(
 }
 
 /// What is told of one that is not changed because a call under way would have to end first.
-const BUSY: &str = "it is still being called: try again, or forceStop";
+const BUSY: &str =
+    "a call is under way, or its coordinator cannot let go of it: try again, or forceStop";
 /// So many are changed at once: one whose call hangs holds up none of the others.
 const AT_ONCE: usize = 64;
 

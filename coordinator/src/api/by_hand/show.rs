@@ -24,7 +24,7 @@ pub(super) async fn show(
     fields: &Map<String, Value>,
 ) -> Result<Value> {
     let gid = text(fields, "gid");
-    let found = lists::told(coordinator, async {
+    let found = lists::told(coordinator, &gid, async {
         let found = coordinator.store.load(&gid).await?;
         found.ok_or_else(|| Refusal::Missing(gid.clone()))
     });
