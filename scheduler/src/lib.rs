@@ -41,7 +41,10 @@
 //! 5. Waits cost threads, and a machine has only so many. From `thread_pool_max_threads` on no work
 //!    begins but that of connections that hold locks, for which the rest of the machine's threads
 //!    is kept: so whoever the others wait for can always go on.
-//! 6. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
+//! 6. A slot that is free may be lent to another thread, which helps a statement that takes long
+//!    ([`seat`]). It looks every few milliseconds whether somebody needs it, and gives it back then. Who
+//!    comes meanwhile, and few talk, takes a further slot and does not wait.
+//! 7. `thread_pool_size` = 0 is no scheduler at all: nothing is counted and nobody waits.
 //!
 //! # Rejected
 //!
@@ -61,6 +64,7 @@ pub use queues::{Class, Rules};
 pub use seat::Seat;
 pub use workers::{Task, Threads};
 
+use cohort_engine::env::processors;
 use parking_lot::Mutex;
 use queues::{Grant, Micros, Queues};
 use std::{
@@ -283,9 +287,31 @@ impl Scheduler {
             return;
         }
         HELD.set(0);
+        self.give_back();
+    }
+
+    fn give_back(&self) {
         if self.word.fetch_sub(1, Ordering::AcqRel) >= ONE_WAITS {
             self.hand_out(self.queues.lock());
         }
+    }
+
+    /// With so many slots taken none is lent: there may be more slots than processors.
+    fn to_lend(&self) -> u64 {
+        self.size.load(Ordering::Relaxed).min(processors()) as u64
+    }
+
+    /// Takes a slot that nobody needs for who helps a statement that has one; whether there was one.
+    /// It belongs to no thread.
+    fn lend(&self) -> bool {
+        let spare = self.to_lend();
+        let take = |word| (word < spare).then_some(word + 1);
+        let word = &self.word;
+        let lent = word.fetch_update(Ordering::Acquire, Ordering::Relaxed, take);
+        if lent.is_ok() {
+            self.counters.lent.fetch_add(1, Ordering::Relaxed);
+        }
+        lent.is_ok()
     }
 
     /// Lets those run whom the core chooses.

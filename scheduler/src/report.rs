@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) struct Counters {
     grants: [AtomicU64; 4],
     pub yields: AtomicU64,
+    /// Slots that were lent to helpers.
+    pub lent: AtomicU64,
 }
 
 impl Counters {
@@ -55,6 +57,8 @@ pub struct Report {
     pub low: u64,
     /// Times that a long statement let others go first.
     pub yields: u64,
+    /// Slots that were lent to threads that helped statements.
+    pub lent: u64,
 }
 
 impl Scheduler {
@@ -74,6 +78,7 @@ impl Scheduler {
             kicked_up: self.counters.of(Why::KickedUp),
             low: self.counters.of(Why::Low),
             yields: self.counters.yields.load(Relaxed),
+            lent: self.counters.lent.load(Relaxed),
         }
     }
 

@@ -2,9 +2,12 @@
 //! for.
 
 use super::{Class, Scheduler, waits::Wait};
-use cohort_engine::txn::{WaitFor, Waiting};
+use cohort_engine::txn::{Lent, WaitFor, Waiting};
 use parking_lot::Mutex;
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
 
 /// One session's place.
 pub struct Seat {
@@ -45,7 +48,27 @@ impl Waiting for Seat {
         let class = if holds_locks { Class::High } else { Class::Low };
         self.scheduler.offer(self.session, class);
     }
+    fn lend(&self) -> Option<Box<dyn Lent>> {
+        let slot = self.scheduler.lend();
+        slot.then(|| Box::new(LentSlot(Arc::clone(&self.scheduler))) as Box<dyn Lent>)
+    }
     fn waits_for(&self) -> Option<WaitFor> {
         self.wait.lock().map(|(what, _)| what)
+    }
+}
+
+/// A slot that is lent to who helps a statement.
+struct LentSlot(Arc<Scheduler>);
+
+impl Lent for LentSlot {
+    /// Somebody waits for a slot, or more run than there are processors.
+    fn is_wanted(&self) -> bool {
+        self.0.word.load(Ordering::Relaxed) > self.0.to_lend()
+    }
+}
+
+impl Drop for LentSlot {
+    fn drop(&mut self) {
+        self.0.give_back();
     }
 }

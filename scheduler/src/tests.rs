@@ -235,6 +235,31 @@ fn turning_it_off_frees_all_who_wait() {
 }
 
 #[test]
+fn a_free_slot_is_lent_until_somebody_needs_it() {
+    let scheduler = scheduler(2, 0);
+    let seat = Seat::new(&scheduler, 0, false);
+    scheduler.acquire(0, || Class::Low);
+    let Some(lent) = seat.lend() else {
+        assert!(processors() < 2, "there is a free slot");
+        return scheduler.release();
+    };
+    assert!(seat.lend().is_none());
+    assert!(!lent.is_wanted());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            scheduler.acquire(1, || Class::Low);
+            scheduler.release();
+        });
+        wait_for(|| scheduler.report().waiting == 1);
+        assert!(lent.is_wanted());
+        drop(lent);
+    });
+    assert_eq!(state(&scheduler), (1, 0));
+    assert_eq!(scheduler.report().lent, 1);
+    scheduler.release();
+}
+
+#[test]
 fn a_long_statement_gives_way() {
     let scheduler = scheduler(1, 0);
     let seat = Seat::new(&scheduler, 0, false);

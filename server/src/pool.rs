@@ -104,6 +104,7 @@ impl Pool for View {
                 kicked_up: report.kicked_up,
                 low: report.low,
                 yields: report.yields,
+                lent: report.lent,
             }
         };
         let mut groups: Vec<Group> = self.schedulers.iter().map(group).collect();

@@ -44,19 +44,30 @@ pub fn on_all_processors<T: Send, R: Send, F>(
             done.push((place, work(item)));
         }
     };
+    let (others, (first, mut done)) = with_helpers(helpers, help, || (first(), help()));
+    done.extend(others.into_iter().flatten());
+    done.sort_unstable_by_key(|(place, _)| *place);
+    let results = done.into_iter().map(|(_, result)| result);
+    (results.collect(), first)
+}
+
+/// Does `own` on this thread, and meanwhile `help` on so many others, or fewer, where no threads are to be
+/// had; returns what came of both when all have ended.
+pub fn with_helpers<R: Send, O>(
+    helpers: usize,
+    help: impl Fn() -> R + Sync,
+    own: impl FnOnce() -> O,
+) -> (Vec<R>, O) {
+    let help = &help;
     thread::scope(|scope| {
         let helpers: Vec<_> = (0..helpers)
-            // Where no thread is to be had, this one does it all.
             .filter_map(|_| thread::Builder::new().spawn_scoped(scope, help).ok())
             .collect();
-        let first = first();
-        let mut done = help();
-        for helper in helpers {
-            done.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        done.sort_unstable_by_key(|(place, _)| *place);
-        let results = done.into_iter().map(|(_, result)| result);
-        (results.collect(), first)
+        let own = own();
+        let results = helpers
+            .into_iter()
+            .map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        (results.collect(), own)
     })
 }
 

@@ -26,6 +26,7 @@
 //! | `dirty` | uncommitted changes, for READ UNCOMMITTED |
 //! | `checkpoint`, `checkpointer`, `meta`, `recover` | from memory to the Base, and back at a start |
 //! | `statistics` | what indexes are like, and rows from all over a table, for the planner |
+//! | `parts` | what several threads read of one statement at the same time |
 //! | `stats` | what it tells about itself |
 //!
 //! The files import one another without circles: a type that many need stands in a file of its
@@ -58,6 +59,7 @@ mod locking;
 mod meta;
 mod own;
 mod owner;
+mod parts;
 mod placed;
 mod prepared;
 mod prepared_list;
@@ -110,7 +112,7 @@ pub use table_locks::TableLocks;
 pub use table_state::IndexStatistics;
 pub use times::CommitTimes;
 pub use transaction::Txn;
-pub use waiting::{Unattended, WaitFor, Waiting};
+pub use waiting::{Lent, Unattended, WaitFor, Waiting};
 pub use writes::Savepoint;
 
 /// What a transaction's plain reads see, and what its locking reads protect.

@@ -216,31 +216,12 @@ impl<'t> Reader<'t> {
         &self,
         mut visit: impl FnMut(Vec<u8>) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
-        /// So many bytes behind what all keys begin with are taken for a number.
-        const DIGITS: usize = 16;
         let tree = self.table.rows;
         let first = self.some(tree, &[], 1)?;
         let Some(last) = self.last_key(tree)?.filter(|_| !first.is_empty()) else {
             return Ok(());
         };
-        let first = first.get(0).0;
-        let same = first.iter().zip(&last).take_while(|(a, b)| a == b).count();
-        let number = |key: &[u8]| {
-            let mut digits = [0; DIGITS];
-            for (digit, byte) in digits.iter_mut().zip(key.iter().skip(same)) {
-                *digit = *byte;
-            }
-            u128::from_be_bytes(digits)
-        };
-        let (low, high) = (number(first), number(&last));
-        let step = high.saturating_sub(low) / u128::from(PLACES);
-        for place in 0..PLACES {
-            let at = low.saturating_add(step.saturating_mul(u128::from(place)));
-            let mut key = first.get(..same).unwrap_or_default().to_vec();
-            key.extend_from_slice(&at.to_be_bytes());
-            visit(key)?;
-        }
-        Ok(())
+        evenly_spread(first.get(0).0, &last, PLACES).try_for_each(&mut visit)
     }
 
     /// What an index is like, of a table with so many rows.
@@ -396,6 +377,33 @@ impl<'t> Reader<'t> {
             entry_bytes: bytes as f64 / entries.max(1) as f64,
         })
     }
+}
+
+/// So many keys from the first to the last, of which that is not one. They are taken for numbers: so many
+/// bytes behind what both begin with.
+pub(super) fn evenly_spread(
+    first: &[u8],
+    last: &[u8],
+    count: u32,
+) -> impl Iterator<Item = Vec<u8>> {
+    const DIGITS: usize = 16;
+    let same = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let number = |key: &[u8]| {
+        let mut digits = [0; DIGITS];
+        for (digit, byte) in digits.iter_mut().zip(key.iter().skip(same)) {
+            *digit = *byte;
+        }
+        u128::from_be_bytes(digits)
+    };
+    let (low, high) = (number(first), number(last));
+    let step = high.saturating_sub(low) / u128::from(count.max(1));
+    let same = first.get(..same).unwrap_or_default().to_vec();
+    (0..count).map(move |place| {
+        let at = low.saturating_add(step.saturating_mul(u128::from(place)));
+        let mut key = same.clone();
+        key.extend_from_slice(&at.to_be_bytes());
+        key
+    })
 }
 
 /// Reads on. Apart, so that scans of statements, which take the same way, have it to themselves.

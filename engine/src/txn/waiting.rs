@@ -15,10 +15,21 @@ pub trait Waiting: Send + Sync {
     /// A safe point of a statement that may take long: others may go first now. Called every few
     /// hundred rows; `holds_locks` tells whether others may wait for this session.
     fn offer(&self, _holds_locks: bool) {}
+    /// A slot that nobody needs just now, for another thread that helps this session's statement.
+    /// `None`: there is none.
+    fn lend(&self) -> Option<Box<dyn Lent>> {
+        None
+    }
     /// What the session waits for now.
     fn waits_for(&self) -> Option<WaitFor> {
         None
     }
+}
+
+/// A slot that is lent; dropped, it is given back.
+pub trait Lent: Send {
+    /// Whether somebody needs it. Asked every few milliseconds; it should be given back soon then.
+    fn is_wanted(&self) -> bool;
 }
 
 /// What a session waits for.

@@ -159,7 +159,7 @@ const GROUPS: [&str; 2] = ["statements", "logins"];
 type Count = fn(&Group) -> u64;
 
 /// What is told of each group.
-const OF_GROUP: [(&str, Kind, Count, &str); 8] = [
+const OF_GROUP: [(&str, Kind, Count, &str); 9] = [
     (
         "cohort_scheduler_slots",
         Kind::Gauge,
@@ -201,6 +201,12 @@ const OF_GROUP: [(&str, Kind, Count, &str); 8] = [
         Kind::Counter,
         |g| g.created,
         "Threads made.",
+    ),
+    (
+        "cohort_scheduler_lent_total",
+        Kind::Counter,
+        |g| g.lent,
+        "Slots that were lent to threads that helped statements which read much.",
     ),
     (
         "cohort_scheduler_yields_total",

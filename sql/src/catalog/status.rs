@@ -74,6 +74,7 @@ fn numbers(instance: &Instance, counted: impl Fn(Counter) -> u64) -> Vec<(&'stat
         ("Prepared_stmt_count", instance.prepared()),
         ("Queries", counted(Counter::Questions)),
         ("Threadpool_idle_threads", threads(|group| group.standby)),
+        ("Threadpool_lent", threads(|group| group.lent)),
         ("Threadpool_running", threads(|group| group.active)),
         ("Threadpool_threads", threads(|group| group.threads)),
         ("Threadpool_waiting", threads(|group| group.queued)),

@@ -39,9 +39,13 @@ pub(super) struct Groups<'b> {
     later: Partitions,
     /// The rows that come were put off, and their keys that are kept were evaluated then.
     again: bool,
+    /// The part of what is read that the rows are in, where several threads read.
+    part: usize,
 }
 
 struct Group {
+    /// The part that its first row is in, and how many groups this thread had before.
+    begun: (usize, usize),
     /// The values of its first row, in the block's wanted slots.
     first: Vec<Value>,
     states: Vec<State>,
@@ -92,7 +96,48 @@ impl<'b> Groups<'b> {
             last: Vec::new(),
             later: Partitions::default(),
             again: false,
+            part: 0,
         }
+    }
+
+    /// The rows that follow are in this part of what is read, the next one that this thread has taken.
+    pub fn begin_part(&mut self, part: usize) {
+        self.part = part;
+    }
+
+    /// Whether there was no room for some groups.
+    pub fn has_put_off(&self) -> bool {
+        !self.later.is_empty()
+    }
+
+    /// Takes in what another thread has made of other parts.
+    pub fn join(&mut self, other: Groups<'b>) -> Result<(), Stop> {
+        let Some(grouping) = self.grouping() else {
+            return Ok(());
+        };
+        self.memory.take(other.memory.bytes())?;
+        let mut groups: Vec<Option<Group>> = other.groups.into_iter().map(Some).collect();
+        for (key, at) in other.by_key {
+            let Some(group) = groups.get_mut(at).and_then(Option::take) else {
+                continue;
+            };
+            let known = self.by_key.get(&key).copied();
+            match known.and_then(|at| self.groups.get_mut(at)) {
+                Some(known) => known.join(group, grouping)?,
+                None => {
+                    self.by_key.insert(key, self.groups.len());
+                    self.groups.push(group);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups in the order of their first rows, when all parts are read.
+    pub fn in_order(mut self) -> Groups<'b> {
+        self.by_key.clear();
+        self.groups.sort_unstable_by_key(|group| group.begun);
+        self
     }
 
     /// For rows that were put off so often.
@@ -143,6 +188,7 @@ impl<'b> Groups<'b> {
         self.memory
             .take(memory::size(&first) + self.key.len() + states + 64)?;
         self.groups.push(Group {
+            begun: (self.part, self.groups.len()),
             first,
             states: grouping.aggregates.iter().map(State::new).collect(),
         });
@@ -230,6 +276,7 @@ impl<'b> Groups<'b> {
         };
         if self.groups.is_empty() && !grouping.explicit {
             self.groups.push(Group {
+                begun: (0, 0),
                 first: vec![Value::Null; block.row_slots.len()],
                 states: grouping.aggregates.iter().map(State::new).collect(),
             });
@@ -253,6 +300,18 @@ impl Group {
     ) -> Result<(), Stop> {
         for (aggregate, state) in grouping.aggregates.iter().zip(&mut self.states) {
             state.add(aggregate, run, context, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what another thread has seen of it.
+    fn join(&mut self, other: Group, grouping: &Grouping) -> Result<(), Stop> {
+        if other.begun < self.begun {
+            (self.begun, self.first) = (other.begun, other.first);
+        }
+        let states = self.states.iter_mut().zip(other.states);
+        for (aggregate, (state, other)) in grouping.aggregates.iter().zip(states) {
+            state.join(aggregate, other)?;
         }
         Ok(())
     }
@@ -402,15 +461,10 @@ impl State {
     /// Adds a value that is not NULL. (To GROUP_CONCAT texts are added.)
     pub fn take(&mut self, aggregate: &Aggregate, value: Value) -> Result<(), SqlError> {
         self.count += 1;
-        let collation = || {
-            let first = aggregate.args.first();
-            first.map_or(Collation::Binary, |a| infer(&a.expr).collation)
-        };
         match &aggregate.function {
             AggregateFunction::CountRows | AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
-            AggregateFunction::Min => self.extreme(value, collation(), Ordering::Less),
-            AggregateFunction::Max => self.extreme(value, collation(), Ordering::Greater),
+            AggregateFunction::Min | AggregateFunction::Max => self.extreme(value, aggregate),
             AggregateFunction::BitAnd => self.bits(BinaryOp::BitAnd, value)?,
             AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, value)?,
             AggregateFunction::BitXor => self.bits(BinaryOp::BitXor, value)?,
@@ -422,6 +476,35 @@ impl State {
                 {
                     documents.push(document);
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what another one has seen, of an aggregate that does not depend on the order of its values.
+    fn join(&mut self, aggregate: &Aggregate, other: State) -> Result<(), SqlError> {
+        if aggregate.distinct {
+            self.seen.extend(other.seen);
+            self.count = self.seen.len() as u64;
+        } else {
+            self.count += other.count;
+        }
+        match other.value {
+            Accumulated::Nothing => {}
+            other if matches!(self.value, Accumulated::Nothing) => self.value = other,
+            Accumulated::Integer(sum) => self.sum(Value::Decimal(sum.into())),
+            Accumulated::Decimal(sum) => self.sum(Value::Decimal(sum)),
+            Accumulated::Bits(bits) => match aggregate.function {
+                AggregateFunction::BitAnd => self.bits(BinaryOp::BitAnd, Value::UInt(bits))?,
+                AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, Value::UInt(bits))?,
+                _ => self.bits(BinaryOp::BitXor, Value::UInt(bits))?,
+            },
+            Accumulated::Value(best) => self.extreme(best, aggregate),
+            Accumulated::Double(_)
+            | Accumulated::Moments(..)
+            | Accumulated::Texts(_)
+            | Accumulated::Json(_) => {
+                return Err(SqlError::internal("these values are to be taken in order"));
             }
         }
         Ok(())
@@ -510,7 +593,14 @@ impl State {
         };
     }
 
-    fn extreme(&mut self, value: Value, collation: Collation, wanted: Ordering) {
+    /// The value, if it is less than the least so far, or greater than the greatest.
+    fn extreme(&mut self, value: Value, aggregate: &Aggregate) {
+        let argument = aggregate.args.first();
+        let collation = argument.map_or(Collation::Binary, |a| infer(&a.expr).collation);
+        let wanted = match aggregate.function {
+            AggregateFunction::Min => Ordering::Less,
+            _ => Ordering::Greater,
+        };
         // Members are compared as texts.
         let value = match value {
             Value::Member(member) => member.text.clone(),

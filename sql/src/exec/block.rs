@@ -5,7 +5,8 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     aggregate::Groups,
     derived::Made,
-    measure, rollup,
+    key::Ranges,
+    measure, parallel, rollup,
     scan::{SourceState, Way},
     subquery::{Kept, RowSink},
     tail::Tail,
@@ -16,7 +17,7 @@ use crate::{
     expr::{eval, holds},
     plan::{AggregateFunction, Block, Condition, ExplainedPlace as Place, Grouping, Input},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{txn::KeyRange, types::Value};
 
 /// A block being executed.
 pub(super) struct BlockRun<'b> {
@@ -181,6 +182,14 @@ impl<'b> BlockRun<'b> {
         first.is_some_and(|state| state.way.is_some())
     }
 
+    /// Has its first table's planned path read this part only.
+    pub fn read_part(&mut self, range: KeyRange) {
+        if let Some(state) = self.sources.first_mut() {
+            state.ranges = Some(Ranges::Part(range));
+            state.chosen = true;
+        }
+    }
+
     /// Whether a condition holds for the row.
     #[inline]
     pub fn holds(
@@ -261,7 +270,10 @@ impl<'b> BlockRun<'b> {
             (Some(_), _) => self.measure(Place::Grouped, context, each, |run, context, each| {
                 run.each_group(possible, context, each)
             }),
-            (None, true) => self.each_row(context, each),
+            (None, true) => match parallel::rows(self, context, each)? {
+                Some(flow) => Ok(flow),
+                None => self.each_row(context, each),
+            },
             (None, false) => Ok(Flow::Continue),
         }
     }
@@ -296,10 +308,15 @@ impl<'b> BlockRun<'b> {
         };
         if let Some(count) = counted {
             groups.count_rows(self, count)?;
-        } else if possible && block.ends.is_empty() {
-            self.each_row(context, &mut |run, context| groups.add(run, context))?;
-        } else if possible {
+        } else if possible && !block.ends.is_empty() {
             self.add_ends(&mut groups, context)?;
+        } else if possible {
+            match parallel::groups(self, context)? {
+                Some(made) => groups = made,
+                None => {
+                    self.each_row(context, &mut |run, context| groups.add(run, context))?;
+                }
+            }
         }
         let mut todo = Vec::new();
         loop {

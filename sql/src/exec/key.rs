@@ -41,6 +41,8 @@ pub(super) enum Ranges {
     Point(Vec<u8>),
     /// These, in order and apart.
     Some(Vec<KeyRange>),
+    /// A part of what is read; who has cut it out counts that reading begins.
+    Part(KeyRange),
 }
 
 impl Ranges {
@@ -49,6 +51,7 @@ impl Ranges {
         match self {
             Ranges::All => None,
             Ranges::Point(prefix) => Some(vec![prefix_range(prefix)]),
+            Ranges::Part(range) => Some(vec![range]),
             Ranges::Some(ranges) => Some(ranges),
         }
     }

@@ -31,6 +31,10 @@ impl Memory {
         }
         Ok(())
     }
+    /// How many bytes that is.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
     /// Whether there is more than so many bytes.
     pub fn is_beyond(&self, bytes: usize) -> bool {
         self.bytes > bytes

@@ -24,6 +24,7 @@ mod key;
 mod load;
 mod measure;
 pub(crate) mod memory;
+mod parallel;
 mod patience;
 mod reader;
 mod returning;
@@ -116,6 +117,60 @@ pub struct Handler {
     pub examined: u64,
 }
 
+impl Handler {
+    /// Adds what another thread has counted.
+    fn add(&mut self, other: &Handler) {
+        let Handler {
+            read_key,
+            read_next,
+            read_prev,
+            read_first,
+            read_last,
+            read_rnd_next,
+            write,
+            update,
+            delete,
+            sort_rows,
+            sort_merge_passes,
+            tmp_tables,
+            tmp_disk_tables,
+            tmp_files,
+            select_scan,
+            select_range,
+            select_full_join,
+            unindexed,
+            sort_scan,
+            sort_range,
+            examined,
+        } = other;
+        for (own, more) in [
+            (&mut self.read_key, read_key),
+            (&mut self.read_next, read_next),
+            (&mut self.read_prev, read_prev),
+            (&mut self.read_first, read_first),
+            (&mut self.read_last, read_last),
+            (&mut self.read_rnd_next, read_rnd_next),
+            (&mut self.write, write),
+            (&mut self.update, update),
+            (&mut self.delete, delete),
+            (&mut self.sort_rows, sort_rows),
+            (&mut self.sort_merge_passes, sort_merge_passes),
+            (&mut self.tmp_tables, tmp_tables),
+            (&mut self.tmp_disk_tables, tmp_disk_tables),
+            (&mut self.tmp_files, tmp_files),
+            (&mut self.select_scan, select_scan),
+            (&mut self.select_range, select_range),
+            (&mut self.select_full_join, select_full_join),
+            (&mut self.unindexed, unindexed),
+            (&mut self.sort_scan, sort_scan),
+            (&mut self.sort_range, sort_range),
+            (&mut self.examined, examined),
+        ] {
+            *own += more;
+        }
+    }
+}
+
 /// What the execution of a statement needs and changes.
 pub struct ExecContext<'a> {
     /// The transaction.
@@ -159,6 +214,8 @@ pub struct ExecContext<'a> {
     pub ignore: bool,
     /// sql_safe_updates: rows are changed only where a key finds them, or up to a LIMIT.
     pub safe_updates: bool,
+    /// innodb_parallel_read_threads: so many threads may read for it.
+    pub threads: usize,
     /// Counted while running.
     pub handler: Handler,
     /// The tables that queries compute.
@@ -312,6 +369,7 @@ impl<'a> ExecContext<'a> {
             demands: self.demands,
             ignore: self.ignore,
             safe_updates: self.safe_updates,
+            threads: self.threads,
             handler: self.handler,
             tables: self.tables.clone(),
             rows_counted: None,

@@ -188,11 +188,12 @@ impl<'b> Reader<'b> {
             Ranges::Some(several) if is_array && several.len() > 1 => {
                 self.seen.get_or_insert_default();
             }
-            Ranges::All | Ranges::Some(_) | Ranges::Point(_) => {}
+            Ranges::All | Ranges::Some(_) | Ranges::Point(_) | Ranges::Part(_) => {}
         }
         let tree = index.map_or(self.table.rows, |index| index.tree);
         match ranges {
             Ranges::All => self.whole(run, context, tree, pass),
+            Ranges::Part(range) => self.part(run, context, tree, range, pass),
             Ranges::Point(point) if self.access.point && self.access.index.is_none() => {
                 self.point(run, context, &point, pass)
             }
@@ -379,6 +380,34 @@ impl<'b> Reader<'b> {
         })
     }
 
+    /// A part of what the path reads, forwards.
+    fn part(
+        &mut self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        tree: TreeId,
+        range: KeyRange,
+        pass: &mut Passed<'_, 'b>,
+    ) -> Flowing {
+        let is_scan = self.is_scan();
+        self.batches(
+            run,
+            context,
+            tree,
+            range,
+            pass,
+            |handler, _| match is_scan {
+                true => handler.read_rnd_next += 1,
+                false => handler.read_next += 1,
+            },
+        )
+    }
+
+    /// Whether the path goes through all rows, and not through entries of an index.
+    fn is_scan(&self) -> bool {
+        !self.by_index && self.access.is_whole()
+    }
+
     fn range(
         &mut self,
         run: &mut BlockRun<'b>,
@@ -406,7 +435,8 @@ impl<'b> Reader<'b> {
         pass: &mut Passed<'_, 'b>,
         count: impl Fn(&mut super::Handler, bool),
     ) -> Flowing {
-        let whole = !self.by_index && range.low.is_empty() && range.high.is_none();
+        let all = range.low.is_empty() && range.high.is_none();
+        let whole = self.is_scan() || !self.by_index && all;
         let mut rows = 0;
         let flow = self.each_of(run, context, tree, range, pass, |handler, reverse| {
             rows += 1;

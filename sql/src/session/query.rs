@@ -735,6 +735,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         demands: running.demands,
         ignore: running.ignore,
         safe_updates: settings.safe_updates,
+        threads: settings.read_threads,
         handler: Handler::default(),
         tables: exec::Tables::default(),
         rows_counted: None,

@@ -30,6 +30,8 @@ pub struct Group {
     pub low: u64,
     /// Times that a long statement let others go first.
     pub yields: u64,
+    /// Slots that were lent to threads that helped statements.
+    pub lent: u64,
 }
 
 /// One who waits for a slot.

@@ -78,13 +78,21 @@ impl TableIo {
         count(&mut counts);
         lately.push((used, counts));
     }
-    /// Adds all of it.
-    pub fn add_to(&self, sums: &mut FxHashMap<Used, RowCounts>) {
+    /// Whether it counts.
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+    /// All of it; of a table and index perhaps in two parts.
+    pub fn each(&self, mut visit: impl FnMut(Used, &RowCounts)) {
         let all = self.counts.lock();
         let lately = all.lately.iter().map(|(used, counts)| (used, counts));
         for (used, counts) in all.before.iter().chain(lately) {
-            sums.entry(*used).or_default().add(counts);
+            visit(*used, counts);
         }
+    }
+    /// Adds all of it.
+    pub fn add_to(&self, sums: &mut FxHashMap<Used, RowCounts>) {
+        self.each(|used, counts| sums.entry(used).or_default().add(counts));
     }
     /// Begins at 0 again.
     pub fn forget(&self) {

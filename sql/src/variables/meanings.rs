@@ -344,6 +344,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     ("innodb_page_size", "bytes of a page of MySQL's"),
     (
+        "innodb_parallel_read_threads",
+        "threads that read for one statement at most, if processors are idle",
+    ),
+    (
         "innodb_read_only",
         "MySQL: a data directory on a medium that cannot be written to",
     ),

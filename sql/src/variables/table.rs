@@ -180,7 +180,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("innodb_online_alter_log_max_size", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 65_536, max: u64::MAX }, "134217728"),
     ("innodb_optimize_fulltext_only", Global, Pinned, Bool, "OFF"),
     ("innodb_page_size", Global, Fixed, UInt { min: 4_096, max: 65_536 }, "16384"),
-    ("innodb_parallel_read_threads", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: 256 }, "4"),
+    ("innodb_parallel_read_threads", Both, Dynamic(Shown("sql/tests/parallel.rs")), UInt { min: 1, max: 256 }, "4"),
     ("innodb_purge_batch_size", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: 5_000 }, "300"),
     ("innodb_purge_rseg_truncate_frequency", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: 128 }, "128"),
     ("innodb_random_read_ahead", Global, Dynamic(Nothing("it says how to compute, not what")), Bool, "OFF"),

@@ -181,6 +181,11 @@ pub(super) struct Deferred {
 impl Partitions {
     const BITS: u32 = 4;
 
+    /// Whether no row was put off.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// `depth`: how often the rows that come were put off already.
     pub fn new(depth: u32) -> Partitions {
         Partitions {

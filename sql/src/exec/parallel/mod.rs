@@ -1,0 +1,165 @@
+//! Large tables that are read by several threads.
+//!
+//! What is read of the first table is cut into parts of some thousand rows. The statement's thread and
+//! its helpers take one part after the other, and read it as the statement alone would, with the tables
+//! that are looked up for each row. Where rows are grouped, each thread has groups of its own, which are
+//! put together when all parts are read ([`groups`]); else helpers keep the rows that conditions leave,
+//! until the statement's thread comes to their part ([`rows`]). Each helper has a slot that nobody needed
+//! (`Waiting::lend`), and looks before each part whether somebody does now.
+//!
+//! Nobody can tell that there were helpers but by the time it took:
+//!
+//! - Rows and groups come in the order in which one thread meets them.
+//! - Only aggregates whose result does not depend on the order of rows are computed so. A sum of DOUBLEs
+//!   does, in its last digits.
+//! - Only expressions that know nothing but the row and constants are evaluated by helpers.
+//! - Where anything is out of the ordinary, a warning, an error, what does not fit into memory, all of it
+//!   is forgotten, and the statement's thread reads these rows as if it were alone.
+//!
+//! Tried and rejected: parts of equal size for each thread, decided at the start. Whoever has a part
+//! with many matching rows is waited for, and a helper that is wanted elsewhere has nothing to give back.
+
+mod groups;
+mod rows;
+mod team;
+
+pub(super) use groups::groups;
+pub(super) use rows::rows;
+
+use super::{ExecContext, Stop, block::BlockRun, key::Ranges};
+use crate::{
+    expr::is_repeatable,
+    plan::{Access, Computed, Input, Source, index_of},
+};
+use cohort_engine::{
+    env::processors,
+    txn::{KeyRange, Read},
+    types::TreeId,
+};
+use team::Team;
+
+/// Fewer rows are read by one thread: about so many take 10 milliseconds.
+const ROWS_MIN: u64 = 20_000;
+/// About so many rows are a part: those of a helper that is wanted elsewhere take a millisecond or two.
+const PART_ROWS: u64 = 2_000;
+const PARTS_MAX: u64 = 4_096;
+
+/// What is read of the first table.
+struct First<'b> {
+    access: &'b Access,
+    tree: TreeId,
+    ranges: Vec<KeyRange>,
+    /// About so many rows.
+    rows: u64,
+}
+
+impl First<'_> {
+    /// Counts that reading has begun, once.
+    fn count_start(&self, context: &mut ExecContext) {
+        let handler = &mut context.handler;
+        match (self.access.is_whole(), self.access.index.is_some()) {
+            (true, true) => handler.read_first += 1,
+            (true, false) => handler.read_rnd_next += 1,
+            (false, _) => handler.read_key += self.ranges.len() as u64,
+        }
+    }
+
+    /// Its parts, in order.
+    fn parts(&self, context: &mut ExecContext) -> Result<Vec<KeyRange>, Stop> {
+        let count = (self.rows / PART_ROWS).min(PARTS_MAX) / self.ranges.len().max(1) as u64;
+        let count = u32::try_from(count.max(1)).unwrap_or(1);
+        let mut parts = Vec::new();
+        for range in &self.ranges {
+            parts.extend(context.txn.parts(self.tree, range.clone(), count)?);
+        }
+        Ok(parts)
+    }
+}
+
+/// Who reads a block, and the parts of what is read. `None`: one thread is to read it.
+fn team<'b>(
+    run: &mut BlockRun<'b>,
+    context: &mut ExecContext,
+) -> Result<Option<(First<'b>, Vec<KeyRange>, Team)>, Stop> {
+    let block = run.block;
+    let most = context.threads.min(processors());
+    let is_fit = context.plain_read == Read::Plain
+        && context.measures.is_none()
+        && block.outer.is_empty()
+        && block.early.is_empty()
+        && block.sources.iter().all(is_plain);
+    if most < 2 || !is_fit {
+        return Ok(None);
+    }
+    let Some(first) = first(run, context)? else {
+        return Ok(None);
+    };
+    let Some(team) = Team::new(most - 1, context) else {
+        return Ok(None);
+    };
+    let parts = first.parts(context)?;
+    Ok((parts.len() > 1).then_some((first, parts, team)))
+}
+
+/// Whether they depend on nothing but the row and constants.
+fn all_repeatable<'e>(exprs: impl IntoIterator<Item = &'e Computed>) -> bool {
+    let mut exprs = exprs.into_iter();
+    exprs.all(|one| one.subqueries.is_empty() && is_repeatable(&one.expr))
+}
+
+/// Whether a table is stored and read as it is, by whatever key, with nothing that lasts from row to row.
+fn is_plain(source: &Source) -> bool {
+    let Input::Table(table, access) = &source.input else {
+        return false;
+    };
+    let conditions = source.outer_join.iter().flat_map(|(_, after)| after);
+    let mut paths = std::iter::once(access).chain(&source.ways);
+    !table.is_temporary()
+        && source.kept.is_none()
+        && source.apart.is_none()
+        && source.lock.is_none()
+        && source.ranks.is_empty()
+        && paths.all(|path| path.search.is_none())
+        && all_repeatable(source.filter.iter().chain(conditions))
+}
+
+/// What is read of the first table, if it is some of a tree, each entry once.
+fn first<'b>(run: &mut BlockRun<'b>, context: &mut ExecContext) -> Result<Option<First<'b>>, Stop> {
+    let source = run.block.sources.first();
+    let Some((source, Input::Table(table, access))) = source.map(|source| (source, &source.input))
+    else {
+        return Ok(None);
+    };
+    let rows = match access.is_whole() {
+        true => context.engine.row_estimate(table),
+        false => source.estimate,
+    };
+    let index = index_of(table, access.index);
+    let is_array = index.is_some_and(|index| table.array_part(index).is_some());
+    let is_usual = access.loose.is_none() && access.merged.is_empty() && !access.reverse;
+    // Another way than the plan's was taken since it has few rows.
+    if rows < ROWS_MIN || is_array || !is_usual || source.outer_join.is_some() || run.other_way() {
+        return Ok(None);
+    }
+    let all = || KeyRange {
+        low: Vec::new(),
+        high: None,
+    };
+    let ranges = match access.is_whole() {
+        true => Some(vec![all()]),
+        false if !run.first_bounds_usable(context)? => None,
+        // If one thread is to read them, they are known.
+        false => {
+            let state = run.sources.first();
+            let ranges = state.and_then(|state| state.ranges.clone());
+            ranges.and_then(Ranges::into_list)
+        }
+    };
+    let by_index = index.filter(|_| access.index.is_some());
+    Ok(ranges.map(|ranges| First {
+        access,
+        tree: by_index.map_or(table.rows, |index| index.tree),
+        ranges,
+        rows,
+    }))
+}
