@@ -1,6 +1,7 @@
 //! Whatever several threads compute of a large table is what one thread does: rows and their order,
 //! warnings, errors, and what SHOW STATUS counts.
 
+#[expect(dead_code, reason = "its session has no slots to lend")]
 mod random;
 
 use cohort_engine::{
@@ -20,7 +21,7 @@ use std::{
 };
 
 /// More than what one thread reads alone.
-const ROWS: usize = 30_000;
+const ROWS: usize = 26_000;
 
 /// Has slots to lend, and wants each back after some parts.
 #[derive(Default)]
@@ -144,12 +145,24 @@ impl Random {
             _ => "t.s = 'a'".to_owned(),
         }
     }
+    fn join(&mut self) -> &'static str {
+        match self.below(6) {
+            0 => "t LEFT JOIN k ON k.t_id = t.id AND k.v < 50",
+            1 => "t JOIN k FORCE INDEX (t_id) ON k.t_id = t.id",
+            // Looked up in a hash table.
+            2 => "t STRAIGHT_JOIN k ON k.v = t.a + 1 AND k.id < 500",
+            3 => "t LEFT JOIN k ON k.v * 2 = t.a AND k.id < 300",
+            // Tried one by one.
+            4 => "t STRAIGHT_JOIN k ON k.v < t.b AND k.id < 10",
+            // Which no row leads to.
+            _ => "t STRAIGHT_JOIN k ON k.v = t.a + 1 AND t.id < 0",
+        }
+    }
     /// One that does not group.
     fn plain(&mut self) -> String {
         let from = match self.below(4) {
-            0 => "t LEFT JOIN k ON k.t_id = t.id AND k.v < 50",
-            1 => "t JOIN k FORCE INDEX (t_id) ON k.t_id = t.id",
-            2 => "t FORCE INDEX (b)",
+            0 => self.join(),
+            1 => "t FORCE INDEX (b)",
             _ => "t",
         };
         let selected = [
@@ -180,8 +193,7 @@ impl Random {
             return self.plain();
         }
         let from = match self.below(6) {
-            0 => "t LEFT JOIN k ON k.t_id = t.id AND k.v < 50",
-            1 => "t JOIN k FORCE INDEX (t_id) ON k.t_id = t.id",
+            0..2 => self.join(),
             2 => "t FORCE INDEX (b)",
             _ => "t",
         };
@@ -245,13 +257,13 @@ fn several_threads_answer_what_one_does() {
     );
     let mut random = Random(11);
     let mut helped = 0;
-    for round in 0..180 {
+    for round in 0..120 {
         match round {
-            60 => drop(run(
+            40 => drop(run(
                 &mut session,
                 "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
             )),
-            90 => {
+            60 => {
                 run(
                     &mut session,
                     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -263,10 +275,10 @@ fn several_threads_answer_what_one_does() {
                 run(&mut other, "DELETE FROM t WHERE b = 3");
             }
             // Which only it sees.
-            120 => drop(run(&mut session, "UPDATE t SET d = 5 WHERE b = 1")),
-            135 => drop(run(&mut session, "ROLLBACK")),
+            80 => drop(run(&mut session, "UPDATE t SET d = 5 WHERE b = 1")),
+            90 => drop(run(&mut session, "ROLLBACK")),
             // For groups there is little room.
-            150 => drop(run(
+            100 => drop(run(
                 &mut session,
                 "SET tmp_table_size = 1024, sort_buffer_size = 32768",
             )),
@@ -279,7 +291,7 @@ fn several_threads_answer_what_one_does() {
         helped += u64::from(lent.load(Relaxed) > before);
         assert_eq!(alone, together, "{sql}");
     }
-    assert!(helped > 40 || processors() < 2, "{helped}");
+    assert!(helped > 30 || processors() < 2, "{helped}");
 }
 
 /// A statement that has helpers is killed as others are.

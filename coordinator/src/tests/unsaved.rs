@@ -13,6 +13,8 @@ use serde_json::{Value as Json, json};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
+    thread,
+    time::Duration,
 };
 
 /// Calls of each branch's operations.
@@ -141,4 +143,20 @@ fn what_is_refused_as_a_whole_waits_and_is_a_dead_letter_in_time() {
     let order = json!({ "gid": "g", "operator": "ann", "reason": "mended" });
     by_hand(&world.server, "retry", &order);
     world.server.wait_for("g", &["succeed"]);
+}
+
+#[test]
+fn a_dead_letter_stays_one_though_its_row_does_not_take_that() {
+    let world = World::new(|options| options.rules.dead_letter_after = 4, large_of_03);
+    world.alter("branches", "answer TEXT NOT NULL");
+    world.alter("branches", "last_error VARCHAR(5) NOT NULL");
+    world.alter("global_transactions", "dead_time VARCHAR(1) NULL");
+    world.submit(3, &json!({ "pass_results": true }));
+    wait_until("too few calls", || world.calls_of("03 action") == 4);
+    // It would have been called again by now.
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(world.calls_of("03 action"), 4);
+    world.alter("global_transactions", "dead_time DATETIME(6) NULL");
+    world.wait_for_dead_letter();
+    assert_eq!(world.calls_of("03 action"), 4);
 }

@@ -384,8 +384,11 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
         );
         pauses.push((trouble.until - now) / SECOND);
         if alert.is_some() {
+            assert!(trouble.is_dead);
+            known = Some(trouble);
             break one;
         }
+        assert!(!trouble.is_dead);
         assert_eq!(one.global.next_run, trouble.until);
         now = trouble.until;
         known = Some(trouble);
@@ -393,6 +396,11 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
     assert_eq!(pauses, [30, 60, 120, 225, 225, 225]);
     assert_eq!(dead.global.dead_since, Some(now));
     assert_eq!(dead.global.next_run, Micros::MAX);
+    // Its row does not take that: it stays one, and it was told.
+    let (trouble, alert) = saved
+        .clone()
+        .troubled(known.as_ref(), "no", moment(now + SECOND));
+    assert!(trouble.is_dead && alert.is_none());
 }
 
 /// Later calls are sent all of it.

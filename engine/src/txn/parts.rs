@@ -19,7 +19,7 @@ impl Txn {
             return None;
         }
         let owner = Owner::new(self.owner.session, Arc::new(Unattended));
-        let mut reader = Txn::new(&self.engine, &owner, self.options.clone());
+        let mut reader = Txn::new(&self.engine, &owner, self.options);
         // What it needs is kept for this one.
         reader.snapshot = Some(self.snapshot().clone());
         Some(reader)
@@ -30,18 +30,15 @@ impl Txn {
     pub fn parts(
         &mut self,
         tree: TreeId,
-        range: KeyRange,
-        most: u32,
+        range: &KeyRange,
+        most: usize,
     ) -> Result<Vec<KeyRange>, TxnError> {
-        let (first, last) = (
-            self.end(tree, &range, false)?,
-            self.end(tree, &range, true)?,
-        );
+        let (first, last) = (self.end(tree, range, false)?, self.end(tree, range, true)?);
         let (Some(first), Some(last)) = (first, last) else {
-            return Ok(vec![range]);
+            return Ok(vec![range.clone()]);
         };
         let mut parts = Vec::new();
-        let mut low = range.low;
+        let mut low = range.low.clone();
         for place in evenly_spread(&first, &last, most) {
             if place > low && place < last {
                 parts.push(KeyRange {
@@ -52,7 +49,7 @@ impl Txn {
         }
         parts.push(KeyRange {
             low,
-            high: range.high,
+            high: range.high.clone(),
         });
         Ok(parts)
     }

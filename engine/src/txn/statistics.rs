@@ -47,7 +47,7 @@ use crate::{
 use std::sync::{Arc, atomic::Ordering};
 
 /// Places of a table from which rows are drawn, ...
-const PLACES: u32 = 64;
+const PLACES: usize = 64;
 /// ... and how many from each.
 const ROWS_EACH: usize = 8;
 /// Fewer are drawn where rows are long, and in the end none: bytes.
@@ -179,8 +179,8 @@ impl<'t> Reader<'t> {
     /// See `Engine::drawn_rows`.
     fn drawn(&self, rows: u64) -> Result<Batch, TxnError> {
         let tree = self.table.rows;
-        if rows <= u64::from(PLACES) * ROWS_EACH as u64 {
-            return self.some(tree, &[], PLACES as usize * ROWS_EACH);
+        if rows <= (PLACES * ROWS_EACH) as u64 {
+            return self.some(tree, &[], PLACES * ROWS_EACH);
         }
         let mut drawn = Batch::default();
         let mut behind: Vec<u8> = Vec::new();
@@ -384,7 +384,7 @@ impl<'t> Reader<'t> {
 pub(super) fn evenly_spread(
     first: &[u8],
     last: &[u8],
-    count: u32,
+    count: usize,
 ) -> impl Iterator<Item = Vec<u8>> {
     const DIGITS: usize = 16;
     let same = first.iter().zip(last).take_while(|(a, b)| a == b).count();
@@ -396,10 +396,10 @@ pub(super) fn evenly_spread(
         u128::from_be_bytes(digits)
     };
     let (low, high) = (number(first), number(last));
-    let step = high.saturating_sub(low) / u128::from(count.max(1));
+    let step = high.saturating_sub(low) / count.max(1) as u128;
     let same = first.get(..same).unwrap_or_default().to_vec();
     (0..count).map(move |place| {
-        let at = low.saturating_add(step.saturating_mul(u128::from(place)));
+        let at = low.saturating_add(step.saturating_mul(place as u128));
         let mut key = same.clone();
         key.extend_from_slice(&at.to_be_bytes());
         key

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::plan::{Apart, Source};
 use cohort_engine::{invariant::broken, types::Value};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What a look-up by the index costs, beside the next row of a scan: ...
 const LOOKUP: f64 = 10.0;
@@ -21,7 +21,7 @@ pub(super) enum Known {
     /// What it has cost to look up by the index until now.
     Spent(f64),
     /// The table.
-    Rows(Rc<Computed>),
+    Rows(Arc<Computed>),
 }
 
 impl<'b> BlockRun<'b> {
@@ -54,13 +54,13 @@ impl<'b> BlockRun<'b> {
         context: &mut ExecContext,
         source: &'b Source,
         apart: &'b Apart,
-    ) -> Result<Rc<Computed>, Stop> {
+    ) -> Result<Arc<Computed>, Stop> {
         let address = std::ptr::from_ref(apart).addr();
         if let Some(Known::Rows(rows)) = context.tables.apart.get(&address) {
-            return Ok(Rc::clone(rows));
+            return Ok(Arc::clone(rows));
         }
-        let rows = Rc::new(self.read_apart(context, source, apart)?);
-        let known = Known::Rows(Rc::clone(&rows));
+        let rows = Arc::new(self.read_apart(context, source, apart)?);
+        let known = Known::Rows(Arc::clone(&rows));
         context.tables.apart.insert(address, known);
         Ok(rows)
     }

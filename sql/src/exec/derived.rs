@@ -16,10 +16,10 @@ use crate::{
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Rows of all columns.
-pub(super) type Rows = Rc<row_store::Rows>;
+pub(super) type Rows = Arc<row_store::Rows>;
 
 /// What has been computed in an execution.
 #[derive(Default, Clone)]
@@ -79,21 +79,21 @@ pub(super) fn rows(
                 slot.clone_from(value);
             }
         }
-        return Ok(Rc::new(stored(&derived.query, context, &outer)?));
+        return Ok(Arc::new(stored(&derived.query, context, &outer)?));
     }
     let address = std::ptr::from_ref(derived).addr();
     if let Some(rows) = context.tables.done.get(&address) {
-        return Ok(Rc::clone(rows));
+        return Ok(Arc::clone(rows));
     }
     context.count_made(Made::Derived, derived);
-    let rows = Rc::new(match &derived.recursion {
+    let rows = Arc::new(match &derived.recursion {
         None => stored(&derived.query, context, &[])?,
         Some(recursion) => {
             let seed = collect(&derived.query, context, &[])?;
             recurse(recursion, seed, context)?
         }
     });
-    context.tables.done.insert(address, Rc::clone(&rows));
+    context.tables.done.insert(address, Arc::clone(&rows));
     Ok(rows)
 }
 
@@ -146,10 +146,10 @@ fn recurse(
         for row in &working {
             all.push(row.clone(), memory::of_table(context), context)?;
         }
-        let last = Rc::new(row_store::Rows::from(working));
+        let last = Arc::new(row_store::Rows::from(working));
         working = Vec::new();
         for part in &recursion.parts {
-            let rows = Rc::clone(&last);
+            let rows = Arc::clone(&last);
             context.tables.working.insert(recursion.number, rows);
             let rows = collect(part, context, &[])?;
             working.extend(new.keep(rows, context)?);

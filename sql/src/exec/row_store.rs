@@ -9,7 +9,7 @@ use super::{
 };
 use crate::error::SqlError;
 use cohort_engine::types::Value;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Rows that come.
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl RowStore {
         }
         Ok(Rows {
             rows: self.rows,
-            file: self.file.map(Rc::new),
+            file: self.file.map(Arc::new),
             places: self.places,
         })
     }
@@ -69,7 +69,7 @@ impl RowStore {
 #[derive(Default)]
 pub(super) struct Rows {
     rows: Vec<Vec<Value>>,
-    file: Option<Rc<RowFile>>,
+    file: Option<Arc<RowFile>>,
     places: Vec<u64>,
 }
 
@@ -85,7 +85,7 @@ impl From<Vec<Vec<Value>>> for Rows {
 /// A place among rows that moves on, mostly to the next one.
 #[derive(Default)]
 pub(super) struct Cursor {
-    reader: Option<RowReader<Rc<RowFile>>>,
+    reader: Option<RowReader<Arc<RowFile>>>,
     /// The row in the file that was read last, and which it is.
     row: Vec<Value>,
     at: Option<usize>,
@@ -116,7 +116,7 @@ impl Rows {
         let follows = at > 0 && cursor.at == Some(at - 1);
         let reader = match &mut cursor.reader {
             Some(reader) if follows => reader,
-            other => other.insert(RowReader::new(Rc::clone(file), from, file.end())),
+            other => other.insert(RowReader::new(Arc::clone(file), from, file.end())),
         };
         cursor.row = reader.next()?.ok_or_else(missing)?;
         cursor.at = Some(at);

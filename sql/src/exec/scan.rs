@@ -20,7 +20,7 @@ use cohort_engine::{
     txn::Read,
     types::{Table, Value},
 };
-use std::{rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 /// Another path than the planned one.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub(super) struct SourceState {
     pub key: Vec<u8>,
     pub image: Vec<u8>,
     /// The rows of a computed table.
-    rows: Option<Rc<Computed>>,
+    rows: Option<Arc<Computed>>,
     /// The ranges of the first source, if they are computed already.
     pub ranges: Option<Ranges>,
     /// How it is read, if not by the planned path; whether that is settled.
@@ -55,7 +55,27 @@ pub(super) struct Computed {
     by_key: HashIndex,
 }
 
+/// What a block keeps of its tables: for each source the rows, if it keeps any.
+pub(super) type KeptTables = Vec<Option<Arc<Computed>>>;
+
 impl<'b> BlockRun<'b> {
+    /// The rows that were kept; `None` as long as some are not read yet.
+    pub(super) fn kept_tables(&self) -> Option<KeptTables> {
+        let sources = self.block.sources.iter().zip(&self.sources);
+        let kept = sources.map(|(source, state)| match (&source.kept, &state.rows) {
+            (Some(_), None) => None,
+            (_, rows) => Some(rows.clone()),
+        });
+        kept.collect()
+    }
+
+    /// Has it use what another run has kept.
+    pub(super) fn use_kept(&mut self, kept: &KeptTables) {
+        for (state, rows) in self.sources.iter_mut().zip(kept) {
+            state.rows.clone_from(rows);
+        }
+    }
+
     /// Calls `each` for every row of the source at `at` that passes its conditions.
     pub(super) fn scan(
         &mut self,
@@ -131,12 +151,12 @@ impl<'b> BlockRun<'b> {
     ) -> Flowing {
         let known = self.sources.get(at).and_then(|s| s.rows.clone());
         let rows = match known {
-            _ if source.lateral => Rc::new(self.compute_measured(context, at, source)?),
+            _ if source.lateral => Arc::new(self.compute_measured(context, at, source)?),
             Some(rows) => rows,
             None => {
-                let rows = Rc::new(self.compute_measured(context, at, source)?);
+                let rows = Arc::new(self.compute_measured(context, at, source)?);
                 if let Some(state) = self.sources.get_mut(at) {
-                    state.rows = Some(Rc::clone(&rows));
+                    state.rows = Some(Arc::clone(&rows));
                 }
                 rows
             }
@@ -250,7 +270,7 @@ impl<'b> BlockRun<'b> {
             Input::Working(number) => (derived::working(*number, context), true),
             Input::Json(table) => {
                 let rows = json_table::rows(table, &self.row, context)?;
-                (Rc::new(rows.into()), true)
+                (Arc::new(rows.into()), true)
             }
             Input::Virtual(table) => {
                 let mut rows = Vec::new();
@@ -261,11 +281,11 @@ impl<'b> BlockRun<'b> {
                     let value = |c: &u16| row.get(usize::from(*c)).cloned().unwrap_or_default();
                     rows.push(columns.map(value).collect());
                 }
-                (Rc::new(rows.into()), false)
+                (Arc::new(rows.into()), false)
             }
             Input::Table(table, access) => {
                 let rows = self.rows_to_keep(context, at, source, (table, access))?;
-                (Rc::new(rows), false)
+                (Arc::new(rows), false)
             }
         };
         let keys = source.kept.as_deref().unwrap_or_default();
@@ -287,7 +307,7 @@ impl<'b> BlockRun<'b> {
             state.ranges = None;
         }
         let rows = self.rows_to_keep(context, 0, source, (table, &apart.access))?;
-        self.hash_table(context, source, (Rc::new(rows), false), &apart.keys)
+        self.hash_table(context, source, (Arc::new(rows), false), &apart.keys)
     }
 
     /// The rows of a stored table that its own conditions admit: of each, the wanted columns.

@@ -98,26 +98,38 @@ struct Parts<'b> {
     left: Mutex<Enumerate<vec::IntoIter<KeyRange>>>,
 }
 
+/// What a thread has read so far.
+struct Reading<'b> {
+    run: BlockRun<'b>,
+    groups: Groups<'b>,
+}
+
+impl<'b> Reading<'b> {
+    fn new(block: &'b Block) -> Reading<'b> {
+        Reading {
+            run: BlockRun::new(block, &[]),
+            groups: Groups::new(block),
+        }
+    }
+}
+
+/// There is something to be told, no room for groups, or another thread has ended all.
+struct GivenUp;
+
 impl<'b> Parts<'b> {
     /// Has all parts read by this thread and its helpers. `None`: something is out of the ordinary.
     fn read(&self, team: &Team, context: &mut ExecContext) -> Result<Option<Groups<'b>>, Stop> {
         let shared = Shared::of(context, team);
         let session: &dyn Environment = &*context.eval.environment;
         let own = (context.owner, &mut *context.txn);
-        let (others, own) = team.run(
-            &shared,
-            |context, lent| self.groups(team, context, Some(lent)),
-            || {
-                team.apart(&shared, own, Some(session), |context| {
-                    self.groups(team, context, None)
-                })
-            },
-        );
+        let found = team.apart(&shared, own, Some(session), |context| {
+            self.together(team, &shared, context)
+        });
         if team.is_over() {
             return Ok(None);
         }
         let mut all: Option<Groups> = None;
-        for found in others.into_iter().chain([own]).flatten() {
+        for found in found {
             let groups = found.count(context);
             match &mut all {
                 None => all = Some(groups),
@@ -127,43 +139,79 @@ impl<'b> Parts<'b> {
         Ok(all.map(Groups::in_order))
     }
 
-    /// The groups of the parts that this thread takes. If something is out of the ordinary, all end.
-    fn groups(
+    /// What all threads have made, unless the team is over. Helpers come when the tables that are kept are
+    /// known.
+    fn together(
+        &self,
+        team: &Team,
+        shared: &Shared<'_>,
+        context: &mut ExecContext,
+    ) -> Vec<Found<Groups<'b>>> {
+        let mut reading = Reading::new(self.block);
+        let kept = loop {
+            if let Some(kept) = reading.run.kept_tables() {
+                break kept;
+            }
+            // They are not, if no row leads to them.
+            if !matches!(self.next(team, context, &mut reading), Ok(true)) {
+                return Vec::from_iter(self.rest(team, context, reading, None));
+            }
+        };
+        team.lend(context);
+        let help = |context: &mut ExecContext, lent: &dyn Lent| {
+            let mut reading = Reading::new(self.block);
+            reading.run.use_kept(&kept);
+            self.rest(team, context, reading, Some(lent))
+        };
+        let own = || self.rest(team, context, reading, None);
+        let (others, own) = team.run(shared, help, own);
+        others.into_iter().chain([own]).flatten().collect()
+    }
+
+    /// Takes one part after the other, until there is none, or the slot is wanted. If something is out of
+    /// the ordinary, all end.
+    fn rest(
         &self,
         team: &Team,
         context: &mut ExecContext,
+        mut reading: Reading<'b>,
         lent: Option<&dyn Lent>,
     ) -> Option<Found<Groups<'b>>> {
-        let groups = self.take(team, context, lent).ok().flatten();
-        let found = groups.and_then(|groups| Found::new(groups, context));
+        let mut went = match team.is_over() {
+            true => Err(GivenUp),
+            false => Ok(true),
+        };
+        while matches!(went, Ok(true)) && lent.is_none_or(|lent| !lent.is_wanted()) {
+            went = self.next(team, context, &mut reading);
+        }
+        let found = went.ok().and_then(|_| Found::new(reading.groups, context));
         if found.is_none() {
             team.end();
         }
         found
     }
 
-    /// Takes one part after the other, until there is none, or the slot is wanted. `None`: there is no
-    /// room for the groups, or another thread has ended all.
-    fn take(
+    /// Reads the next part; false if there is none.
+    fn next(
         &self,
         team: &Team,
         context: &mut ExecContext,
-        lent: Option<&dyn Lent>,
-    ) -> Result<Option<Groups<'b>>, Stop> {
-        let mut run = BlockRun::new(self.block, &[]);
-        let mut groups = Groups::new(self.block);
-        while lent.is_none_or(|lent| !lent.is_wanted()) {
-            let next = self.left.lock().next();
-            let Some((number, range)) = next else {
-                break;
-            };
-            run.read_part(range);
-            groups.begin_part(number);
-            let flow = run.each_row(context, &mut |run, context| groups.add(run, context))?;
-            if flow == Flow::Stop || groups.has_put_off() || team.is_over() {
-                return Ok(None);
+        reading: &mut Reading<'b>,
+    ) -> Result<bool, GivenUp> {
+        let next = self.left.lock().next();
+        let Some((number, range)) = next else {
+            return Ok(false);
+        };
+        let Reading { run, groups } = reading;
+        run.read_part(range);
+        groups.begin_part(number);
+        let flow = run.each_row(context, &mut |run, context| groups.add(run, context));
+        match flow {
+            Ok(Flow::Continue) if !groups.has_put_off() && !team.is_over() => Ok(true),
+            Ok(_) | Err(_) => {
+                team.end();
+                Err(GivenUp)
             }
         }
-        Ok(Some(groups))
     }
 }

@@ -29,7 +29,7 @@ pub(super) use rows::rows;
 use super::{ExecContext, Stop, block::BlockRun, key::Ranges};
 use crate::{
     expr::is_repeatable,
-    plan::{Access, Computed, Input, Source, index_of},
+    plan::{Access, Block, Computed, Input, Source, index_of},
 };
 use cohort_engine::{
     env::processors,
@@ -38,19 +38,23 @@ use cohort_engine::{
 };
 use team::Team;
 
-/// Fewer rows are read by one thread: about so many take 10 milliseconds.
-const ROWS_MIN: u64 = 20_000;
-/// About so many rows are a part: those of a helper that is wanted elsewhere take a millisecond or two.
-const PART_ROWS: u64 = 2_000;
-const PARTS_MAX: u64 = 4_096;
+/// What takes less is read by one thread: about 10 milliseconds. 1 is the next row of a scan, ...
+const WORK_MIN: f64 = 20_000.0;
+/// ... and this a row of a table that is looked up.
+const LOOKED_UP: f64 = 4.0;
+/// What it costs to try a row that is kept.
+const TRIED: f64 = 0.3;
+/// A part is so much work, about: a helper that is wanted elsewhere is so in a millisecond or two.
+const PART_WORK: f64 = 2_000.0;
+const PARTS_MAX: f64 = 4_096.0;
 
 /// What is read of the first table.
 struct First<'b> {
     access: &'b Access,
     tree: TreeId,
     ranges: Vec<KeyRange>,
-    /// About so many rows.
-    rows: u64,
+    /// So many parts are to be made of it.
+    parts: usize,
 }
 
 impl First<'_> {
@@ -66,11 +70,10 @@ impl First<'_> {
 
     /// Its parts, in order.
     fn parts(&self, context: &mut ExecContext) -> Result<Vec<KeyRange>, Stop> {
-        let count = (self.rows / PART_ROWS).min(PARTS_MAX) / self.ranges.len().max(1) as u64;
-        let count = u32::try_from(count.max(1)).unwrap_or(1);
+        let count = self.parts.div_ceil(self.ranges.len().max(1));
         let mut parts = Vec::new();
         for range in &self.ranges {
-            parts.extend(context.txn.parts(self.tree, range.clone(), count)?);
+            parts.extend(context.txn.parts(self.tree, range, count)?);
         }
         Ok(parts)
     }
@@ -97,6 +100,9 @@ fn team<'b>(
     let Some(team) = Team::new(most - 1, context) else {
         return Ok(None);
     };
+    if run.kept_tables().is_none() {
+        team.give_back();
+    }
     let parts = first.parts(context)?;
     Ok((parts.len() > 1).then_some((first, parts, team)))
 }
@@ -107,20 +113,22 @@ fn all_repeatable<'e>(exprs: impl IntoIterator<Item = &'e Computed>) -> bool {
     exprs.all(|one| one.subqueries.is_empty() && is_repeatable(&one.expr))
 }
 
-/// Whether a table is stored and read as it is, by whatever key, with nothing that lasts from row to row.
+/// Whether a table is stored and read as it is, by whatever key, or kept as it is.
 fn is_plain(source: &Source) -> bool {
     let Input::Table(table, access) = &source.input else {
         return false;
     };
-    let conditions = source.outer_join.iter().flat_map(|(_, after)| after);
+    let outer = source.outer_join.iter().flat_map(|(_, after)| after);
+    let conditions = source.filter.iter().chain(&source.alone).chain(outer);
+    let mut keys = source.kept.iter().flatten();
     let mut paths = std::iter::once(access).chain(&source.ways);
     !table.is_temporary()
-        && source.kept.is_none()
         && source.apart.is_none()
         && source.lock.is_none()
         && source.ranks.is_empty()
         && paths.all(|path| path.search.is_none())
-        && all_repeatable(source.filter.iter().chain(conditions))
+        && all_repeatable(conditions)
+        && keys.all(|(before, own)| is_repeatable(before) && is_repeatable(own))
 }
 
 /// What is read of the first table, if it is some of a tree, each entry once.
@@ -134,11 +142,16 @@ fn first<'b>(run: &mut BlockRun<'b>, context: &mut ExecContext) -> Result<Option
         true => context.engine.row_estimate(table),
         false => source.estimate,
     };
+    let looks_up = access.index.is_some() && !access.covering;
+    let work = work(run.block, rows as f64, looks_up);
+    let parts = (work / PART_WORK).min(PARTS_MAX);
     let index = index_of(table, access.index);
     let is_array = index.is_some_and(|index| table.array_part(index).is_some());
     let is_usual = access.loose.is_none() && access.merged.is_empty() && !access.reverse;
     // Another way than the plan's was taken since it has few rows.
-    if rows < ROWS_MIN || is_array || !is_usual || source.outer_join.is_some() || run.other_way() {
+    let is_first = source.outer_join.is_none() && source.kept.is_none();
+    let is_usual = is_usual && is_first && !is_array && !run.other_way();
+    if work < WORK_MIN || (rows as f64) < parts || !is_usual {
         return Ok(None);
     }
     let all = || KeyRange {
@@ -160,6 +173,29 @@ fn first<'b>(run: &mut BlockRun<'b>, context: &mut ExecContext) -> Result<Option
         access,
         tree: by_index.map_or(table.rows, |index| index.tree),
         ranges,
-        rows,
+        parts: parts as usize, // at most PARTS_MAX
     }))
+}
+
+/// How much work it is, about, to read a block whose first table has so many rows to be read, each of
+/// which is perhaps looked up.
+fn work(block: &Block, rows: f64, looks_up: bool) -> f64 {
+    let mut left = rows;
+    let mut work = rows * if looks_up { LOOKED_UP } else { 1.0 };
+    for pair in block.sources.windows(2) {
+        let [before, source] = pair else {
+            continue;
+        };
+        left *= before.share;
+        match &source.kept {
+            None => {
+                left *= source.estimate as f64;
+                work += left * LOOKED_UP;
+            }
+            // How many rows have the same key is not known.
+            Some(keys) if !keys.is_empty() => work += left * LOOKED_UP,
+            Some(_) => work += left * source.estimate as f64 * TRIED,
+        }
+    }
+    work
 }

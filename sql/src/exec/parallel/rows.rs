@@ -14,6 +14,7 @@ use crate::{
         ExecContext, Flow, Flowing, Stop,
         block::{BlockRun, Each},
         memory,
+        scan::KeptTables,
     },
     plan::{Block, Source},
 };
@@ -41,13 +42,29 @@ pub fn rows<'b>(
         return Ok(None);
     };
     first.count_start(context);
+    let mut parts = parts.into_iter();
+    // Helpers come when the tables that are kept are known.
+    let kept = loop {
+        if let Some(kept) = run.kept_tables() {
+            break kept;
+        }
+        let Some(range) = parts.next() else {
+            return Ok(Some(Flow::Continue));
+        };
+        run.read_part(range);
+        if run.each_row(context, each)? == Flow::Stop {
+            return Ok(Some(Flow::Stop));
+        }
+    };
+    team.lend(context);
     let shared = Shared::of(context, &team);
     let ahead = Ahead {
         block,
+        kept,
         slots: slots(block),
         bytes_max: context.memory_bytes,
         state: Mutex::new(State {
-            parts: parts.into_iter().map(Part::Free).collect(),
+            parts: parts.map(Part::Free).collect(),
             next: 0,
             bytes: 0,
         }),
@@ -81,14 +98,17 @@ fn slots(block: &Block) -> Vec<usize> {
     block.sources.iter().flat_map(of).collect()
 }
 
+/// The values of the slots, row by row.
+type Rows = Vec<Vec<Value>>;
+
 /// A part of what is read.
 enum Part {
     /// Nobody has begun with it.
     Free(KeyRange),
     /// Somebody reads it.
     Taken,
-    /// A helper has: the values of the slots, row by row, and how many bytes they are.
-    Read(Found<Vec<Vec<Value>>>, usize),
+    /// A helper has: what is kept, and how many bytes that are.
+    Read(Box<Found<Rows>>, usize),
     /// A helper has met something out of the ordinary.
     Unfit(KeyRange),
 }
@@ -104,6 +124,7 @@ struct State {
 /// What is read ahead for a block.
 struct Ahead<'b> {
     block: &'b Block,
+    kept: KeptTables,
     slots: Vec<usize>,
     /// No more is read ahead than this.
     bytes_max: usize,
@@ -183,7 +204,7 @@ impl<'b> Ahead<'b> {
 
     fn hand_on_read(
         &self,
-        rows: Vec<Vec<Value>>,
+        rows: Rows,
         run: &mut BlockRun<'b>,
         context: &mut ExecContext,
         each: &mut Each<'_, 'b>,
@@ -206,6 +227,7 @@ impl<'b> Ahead<'b> {
     /// fit into memory.
     fn help(&self, team: &Team, context: &mut ExecContext, lent: &dyn Lent) {
         let mut run = BlockRun::new(self.block, &[]);
+        run.use_kept(&self.kept);
         while !lent.is_wanted() && !team.is_over() {
             let Some((number, range)) = self.take() else {
                 return;
@@ -222,7 +244,7 @@ impl<'b> Ahead<'b> {
             let Some(found) = Found::new(rows, context) else {
                 return;
             };
-            begun.part = Part::Read(found, bytes);
+            begun.part = Part::Read(Box::new(found), bytes);
         }
     }
 
@@ -247,7 +269,7 @@ impl<'b> Ahead<'b> {
         range: KeyRange,
         run: &mut BlockRun<'b>,
         context: &mut ExecContext,
-    ) -> Result<Option<(Vec<Vec<Value>>, usize)>, Stop> {
+    ) -> Result<Option<(Rows, usize)>, Stop> {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         run.read_part(range);
         let flow = run.each_row(context, &mut |run, _| {

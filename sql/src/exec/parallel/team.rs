@@ -22,6 +22,8 @@ use std::sync::{
 
 /// The helpers of a statement, before and while they help.
 pub(super) struct Team {
+    /// How many there are at most.
+    most: usize,
     /// Their slots, ...
     lent: Mutex<Vec<Box<dyn Lent>>>,
     /// ... and what they read with, as many.
@@ -33,17 +35,32 @@ pub(super) struct Team {
 impl Team {
     /// So many helpers at most; `None` if there is none to be had.
     pub fn new(most: usize, context: &mut ExecContext) -> Option<Team> {
-        let waiting = &context.owner.waiting;
-        let lent: Vec<_> = (0..most).map_while(|_| waiting.lend()).collect();
-        if lent.is_empty() {
-            return None;
-        }
-        let readers: Option<Vec<Txn>> = lent.iter().map(|_| context.txn.reader()).collect();
-        Some(Team {
-            lent: Mutex::new(lent),
-            readers: Mutex::new(readers?),
+        let team = Team {
+            most,
+            lent: Mutex::default(),
+            readers: Mutex::default(),
             is_over: AtomicBool::new(false),
-        })
+        };
+        team.lend(context).then_some(team)
+    }
+
+    /// Takes slots for its helpers, as far as there are some; whether there is one.
+    pub fn lend(&self, context: &mut ExecContext) -> bool {
+        let (mut lent, mut readers) = (self.lent.lock(), self.readers.lock());
+        while lent.len() < self.most
+            && let Some(slot) = context.owner.waiting.lend()
+            && let Some(reader) = context.txn.reader()
+        {
+            lent.push(slot);
+            readers.push(reader);
+        }
+        !lent.is_empty()
+    }
+
+    /// Gives the slots back, for others or until there is something to help with.
+    pub fn give_back(&self) {
+        self.lent.lock().clear();
+        self.readers.lock().clear();
     }
 
     /// Has helpers end.
@@ -76,8 +93,8 @@ impl Team {
             },
             own,
         );
-        // Slots for which no thread was to be had.
-        self.lent.lock().clear();
+        // Of those no thread was to be had for.
+        self.give_back();
         (results.into_iter().flatten().collect(), own)
     }
 
@@ -162,7 +179,7 @@ impl<'s> Shared<'s> {
             warnings: context.eval.warnings.apart(),
             storing: context.eval.storing,
             ignore: context.eval.ignore,
-            memory_bytes: context.memory_bytes / (team.lent.lock().len() + 1),
+            memory_bytes: context.memory_bytes / (team.most + 1),
             counts_io: context.io.is_wanted(),
         }
     }
