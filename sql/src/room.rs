@@ -13,6 +13,11 @@ const LEVEL_BYTES: usize = if cfg!(debug_assertions) {
     20 << 10
 };
 
+/// How much room there is on this thread's stack for what a statement does, in bytes.
+pub fn left() -> usize {
+    stacker::remaining_stack().unwrap_or(OWN * LEVEL_BYTES)
+}
+
 /// Runs `work`, which recurses so many levels.
 pub fn with_room<R>(levels: usize, work: impl FnOnce() -> R) -> R {
     if levels <= OWN {

@@ -82,6 +82,8 @@ fn fill(session: &mut Session) {
     ] {
         run(session, sql);
     }
+    // Far from evenly spread.
+    let id = "CASE WHEN i < 500 THEN i WHEN i = 500 THEN 2000000000 ELSE 100000000 + i * 3 END";
     let numbers = |rows: usize| {
         format!(
             "(WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) SELECT i FROM n) n"
@@ -90,7 +92,7 @@ fn fill(session: &mut Session) {
     run(
         session,
         &format!(
-            "INSERT INTO t SELECT i * 3, IF(i % 11 = 0, NULL, i * 7919 % 500), i % 5, \
+            "INSERT INTO t SELECT {id}, IF(i % 11 = 0, NULL, i * 7919 % 500), i % 5, \
              IF(i % 13 = 0, NULL, i * 31 % 1000 / 7), ELT(1 + i % 7, 'a', 'A', 'ä', 'b', 'B ', 'c', NULL), \
              CHAR(i % 50 + 40), '2024-01-01' + INTERVAL i * 17 % 1000 HOUR, i * 0.1, \
              JSON_OBJECT('n', i % 9, 'l', JSON_ARRAY(i % 3, i % 4)), \
@@ -101,7 +103,7 @@ fn fill(session: &mut Session) {
     run(
         session,
         &format!(
-            "INSERT INTO k SELECT i, i * 37 % {ROWS} * 3, i % 100 FROM {}",
+            "INSERT INTO k SELECT i, 100000000 + i * 37 % {ROWS} * 3, i % 100 FROM {}",
             numbers(3000)
         ),
     );
@@ -130,7 +132,7 @@ impl Random {
         let n = self.below(500);
         match self.below(14) {
             0 => format!("t.a > {n}"),
-            1 => format!("t.id BETWEEN {n} AND {}", ROWS * 3 - n),
+            1 => format!("t.id BETWEEN {n} AND {}", 100_000_000 + ROWS * 3 - n),
             2 => format!("t.b = {}", n % 5),
             3 => "t.b IN (1, 2, 4)".to_owned(),
             4 => "t.s LIKE 'a%'".to_owned(),
@@ -163,6 +165,7 @@ impl Random {
         let from = match self.below(4) {
             0 => self.join(),
             1 => "t FORCE INDEX (b)",
+            2 => "t FORCE INDEX (a)",
             _ => "t",
         };
         let selected = [
@@ -195,6 +198,7 @@ impl Random {
         let from = match self.below(6) {
             0..2 => self.join(),
             2 => "t FORCE INDEX (b)",
+            3 => "t FORCE INDEX (a)",
             _ => "t",
         };
         let aggregates: Vec<_> = (0..1 + self.below(3)).map(|_| self.aggregate()).collect();
@@ -294,6 +298,24 @@ fn several_threads_answer_what_one_does() {
     assert!(helped > 30 || processors() < 2, "{helped}");
 }
 
+/// A helper has as much room on its stack as the statement's thread.
+#[test]
+fn helpers_evaluate_what_nests_deeply() {
+    let ([mut session, _], lent) = sessions();
+    fill(&mut session);
+    let deep = format!("{}a{}", "ABS(".repeat(1_500), ")".repeat(1_500));
+    let before = lent.load(Relaxed);
+    for sql in [
+        format!("SELECT COUNT(*) FROM t WHERE {deep} IS NULL"),
+        format!("SELECT COUNT({deep}) FROM t"),
+        format!("SELECT id FROM t WHERE {deep} = 7 ORDER BY id DESC"),
+    ] {
+        let alone = answer(&mut session, 1, &sql);
+        assert_eq!(alone, answer(&mut session, 4, &sql));
+    }
+    assert!(lent.load(Relaxed) > before || processors() < 2);
+}
+
 /// A statement that has helpers is killed as others are.
 #[test]
 fn helpers_end_with_the_statement() {
@@ -301,9 +323,14 @@ fn helpers_end_with_the_statement() {
     fill(&mut session);
     let running = thread::spawn(move || {
         run(&mut session, "USE d");
-        let sql = "SELECT SUM(LENGTH(SHA2(REPEAT(s, a * 100), 512))) FROM t";
-        let answer = session.query(sql.as_bytes(), false, &mut Rows::default());
-        answer.map_err(|error| error.code)
+        let killed = [
+            "SELECT SUM(LENGTH(SHA2(REPEAT(s, a * 100), 512))) FROM t",
+            "SELECT id FROM t WHERE SHA2(REPEAT(s, a * 100), 512) < '1'",
+        ];
+        killed.map(|sql| {
+            let answer = session.query(sql.as_bytes(), false, &mut Rows::default());
+            answer.map_err(|error| error.code)
+        })
     });
     while !running.is_finished() {
         if lent.load(Relaxed) > 0 || processors() < 2 {
@@ -311,5 +338,5 @@ fn helpers_end_with_the_statement() {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(running.join().expect("an answer"), Err(1317));
+    assert_eq!(running.join().expect("answers"), [Err(1317); 2]);
 }

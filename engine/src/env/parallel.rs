@@ -8,6 +8,9 @@ thread_local! {
     static ALONE: Cell<u32> = const { Cell::new(0) };
 }
 
+/// The stack of a thread that does a part of what is shared out, in bytes.
+const STACK: usize = 2 << 20;
+
 /// As long as one lives, this thread does all its work itself, in order, as if the machine had one
 /// processor: for simulation.
 pub struct Alone(());
@@ -44,7 +47,8 @@ pub fn on_all_processors<T: Send, R: Send, F>(
             done.push((place, work(item)));
         }
     };
-    let (others, (first, mut done)) = with_helpers(helpers, help, || (first(), help()));
+    let own = || (first(), help());
+    let (others, (first, mut done)) = with_helpers((helpers, STACK), help, own);
     done.extend(others.into_iter().flatten());
     done.sort_unstable_by_key(|(place, _)| *place);
     let results = done.into_iter().map(|(_, result)| result);
@@ -52,16 +56,19 @@ pub fn on_all_processors<T: Send, R: Send, F>(
 }
 
 /// Does `own` on this thread, and meanwhile `help` on so many others, or fewer, where no threads are to be
-/// had; returns what came of both when all have ended.
+/// had, with stacks of so many bytes; returns what came of both when all have ended.
 pub fn with_helpers<R: Send, O>(
-    helpers: usize,
+    (helpers, stack): (usize, usize),
     help: impl Fn() -> R + Sync,
     own: impl FnOnce() -> O,
 ) -> (Vec<R>, O) {
     let help = &help;
     thread::scope(|scope| {
         let helpers: Vec<_> = (0..helpers)
-            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, help).ok())
+            .filter_map(|_| {
+                let thread = thread::Builder::new().stack_size(stack);
+                thread.spawn_scoped(scope, help).ok()
+            })
             .collect();
         let own = own();
         let results = helpers

@@ -24,7 +24,7 @@ use cohort_engine::types::{
     json::{Key, Node, Tree},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
 
 /// The groups of a block.
 pub(super) struct Groups<'b> {
@@ -39,13 +39,13 @@ pub(super) struct Groups<'b> {
     later: Partitions,
     /// The rows that come were put off, and their keys that are kept were evaluated then.
     again: bool,
-    /// The part of what is read that the rows are in, where several threads read.
-    part: usize,
+    /// The first key of the part of what is read that the rows are in, where several threads read.
+    part: Arc<[u8]>,
 }
 
 struct Group {
-    /// The part that its first row is in, and how many groups this thread had before.
-    begun: (usize, usize),
+    /// The part that its first row is in, by its first key, and how many groups this thread had before.
+    begun: (Arc<[u8]>, usize),
     /// The values of its first row, in the block's wanted slots.
     first: Vec<Value>,
     states: Vec<State>,
@@ -96,13 +96,13 @@ impl<'b> Groups<'b> {
             last: Vec::new(),
             later: Partitions::default(),
             again: false,
-            part: 0,
+            part: Arc::default(),
         }
     }
 
-    /// The rows that follow are in this part of what is read, the next one that this thread has taken.
-    pub fn begin_part(&mut self, part: usize) {
-        self.part = part;
+    /// The rows that follow are in the part of what is read that begins with this key.
+    pub fn begin_part(&mut self, low: Vec<u8>) {
+        self.part = low.into();
     }
 
     /// Whether there was no room for some groups.
@@ -136,7 +136,7 @@ impl<'b> Groups<'b> {
     /// The groups in the order of their first rows, when all parts are read.
     pub fn in_order(mut self) -> Groups<'b> {
         self.by_key.clear();
-        self.groups.sort_unstable_by_key(|group| group.begun);
+        self.groups.sort_unstable_by(|a, b| a.begun.cmp(&b.begun));
         self
     }
 
@@ -188,7 +188,7 @@ impl<'b> Groups<'b> {
         self.memory
             .take(memory::size(&first) + self.key.len() + states + 64)?;
         self.groups.push(Group {
-            begun: (self.part, self.groups.len()),
+            begun: (Arc::clone(&self.part), self.groups.len()),
             first,
             states: grouping.aggregates.iter().map(State::new).collect(),
         });
@@ -276,7 +276,7 @@ impl<'b> Groups<'b> {
         };
         if self.groups.is_empty() && !grouping.explicit {
             self.groups.push(Group {
-                begun: (0, 0),
+                begun: (Arc::default(), 0),
                 first: vec![Value::Null; block.row_slots.len()],
                 states: grouping.aggregates.iter().map(State::new).collect(),
             });

@@ -190,6 +190,11 @@ impl<'b> BlockRun<'b> {
         }
     }
 
+    /// What was left of it.
+    pub fn take_rest(&mut self) -> Option<KeyRange> {
+        self.sources.first_mut()?.rest.take()
+    }
+
     /// Whether a condition holds for the row.
     #[inline]
     pub fn holds(

@@ -64,7 +64,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::Broken,
-    txn::{Engine, LockMode, OnConflict, Owner, Read, Spacing, Txn, TxnError},
+    txn::{Engine, Lent, LockMode, OnConflict, Owner, Read, Spacing, Txn, TxnError},
     types::{Table, Value, row::Malformed},
 };
 use std::sync::Arc;
@@ -216,6 +216,8 @@ pub struct ExecContext<'a> {
     pub safe_updates: bool,
     /// innodb_parallel_read_threads: so many threads may read for it.
     pub threads: usize,
+    /// Of a thread that helps: its slot.
+    pub lent: Option<&'a dyn Lent>,
     /// Counted while running.
     pub handler: Handler,
     /// The tables that queries compute.
@@ -370,6 +372,7 @@ impl<'a> ExecContext<'a> {
             ignore: self.ignore,
             safe_updates: self.safe_updates,
             threads: self.threads,
+            lent: self.lent,
             handler: self.handler,
             tables: self.tables.clone(),
             rows_counted: None,

@@ -25,6 +25,8 @@ use std::{rc::Rc, sync::Arc};
 /// Rows are read so many at a time, more each time.
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 256;
+/// Of a part of what is read no more than so many rows are read at once.
+const PART_ROWS_MAX: usize = 4_000;
 
 pub(super) fn read_mode(source: &Source, context: &ExecContext) -> Read {
     match source.lock {
@@ -63,6 +65,8 @@ pub(super) struct Reader<'b> {
     loose: Option<&'b Loose>,
     /// The keys of the rows that were handed on, where several entries lead to a row.
     seen: Option<Seen>,
+    /// Of a part of what is read: how many rows may be read yet.
+    rows_left: Option<usize>,
 }
 
 /// Rows that were met.
@@ -105,6 +109,7 @@ impl<'b> Reader<'b> {
             answers: Vec::new(),
             loose: access.loose.as_ref(),
             seen: None,
+            rows_left: None,
         }
     }
 
@@ -390,7 +395,8 @@ impl<'b> Reader<'b> {
         pass: &mut Passed<'_, 'b>,
     ) -> Flowing {
         let is_scan = self.is_scan();
-        self.batches(
+        self.rows_left = Some(PART_ROWS_MAX);
+        let flow = self.batches(
             run,
             context,
             tree,
@@ -400,7 +406,19 @@ impl<'b> Reader<'b> {
                 true => handler.read_rnd_next += 1,
                 false => handler.read_next += 1,
             },
-        )
+        );
+        self.rows_left = None;
+        flow
+    }
+
+    /// Whether the rest of a part is left for others: it is larger than was thought, or the slot of this
+    /// thread is wanted.
+    fn leaves_rest(&mut self, context: &ExecContext) -> bool {
+        let Some(left) = &mut self.rows_left else {
+            return false;
+        };
+        *left = left.saturating_sub(1);
+        *left == 0 || context.lent.is_some_and(|lent| lent.is_wanted())
     }
 
     /// Whether the path goes through all rows, and not through entries of an index.
@@ -470,6 +488,7 @@ impl<'b> Reader<'b> {
             return self.each_group_of(*loose, run, context, tree, range, pass, count);
         }
         let reverse = self.access.reverse;
+        let high = self.rows_left.and(range.high.clone());
         let mut scan = context.txn.scan(tree, range, reverse, self.scan);
         let mut batch = Batch::default();
         // Rows are locked only as they are looked at, unless all will be.
@@ -493,6 +512,14 @@ impl<'b> Reader<'b> {
                 }
                 if flow? == Some(Flow::Stop) {
                     return Ok(Flow::Stop);
+                }
+                if self.leaves_rest(context)
+                    && let Some(state) = run.sources.get_mut(self.at)
+                {
+                    // What comes behind this key.
+                    let low = [batch.get(i).0, &[0]].concat();
+                    state.rest = Some(KeyRange { low, high });
+                    return Ok(Flow::Continue);
                 }
             }
             if grows {

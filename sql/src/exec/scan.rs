@@ -17,7 +17,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
-    txn::Read,
+    txn::{KeyRange, Read},
     types::{Table, Value},
 };
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(super) struct SourceState {
     rows: Option<Arc<Computed>>,
     /// The ranges of the first source, if they are computed already.
     pub ranges: Option<Ranges>,
+    /// Of a part that was to be read, what was left for later.
+    pub rest: Option<KeyRange>,
     /// How it is read, if not by the planned path; whether that is settled.
     pub way: Option<Way>,
     pub chosen: bool,

@@ -736,6 +736,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         ignore: running.ignore,
         safe_updates: settings.safe_updates,
         threads: settings.read_threads,
+        lent: None,
         handler: Handler::default(),
         tables: exec::Tables::default(),
         rows_counted: None,

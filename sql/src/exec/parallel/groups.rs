@@ -1,8 +1,8 @@
 //! Groups that several threads make.
 
 use super::{
-    all_repeatable, team,
-    team::{Found, Shared, Team},
+    Parts, REST_PARTS, all_repeatable, cut, team,
+    team::{Found, Helping, LOOK, Shared, Team},
 };
 use crate::{
     exec::{ExecContext, Flow, Stop, aggregate::Groups, block::BlockRun},
@@ -10,11 +10,10 @@ use crate::{
     plan::{Aggregate, AggregateFunction, Block, Grouping},
 };
 use cohort_engine::{
-    txn::{KeyRange, Lent},
-    types::{Collation, ColumnType},
+    txn::KeyRange,
+    types::{Collation, ColumnType, TreeId},
 };
-use parking_lot::Mutex;
-use std::{iter::Enumerate, vec};
+use parking_lot::{Condvar, Mutex};
 
 /// The groups of a block; `None` if one thread is to make them.
 pub fn groups<'b>(
@@ -28,11 +27,13 @@ pub fn groups<'b>(
     let Some((first, parts, team)) = team(run, context)? else {
         return Ok(None);
     };
-    let parts = Parts {
+    let left = Left {
         block,
-        left: Mutex::new(parts.into_iter().enumerate()),
+        tree: first.tree,
+        state: Mutex::new(State { parts, reading: 0 }),
+        is_read: Condvar::new(),
     };
-    let groups = parts.read(&team, context)?;
+    let groups = left.read(&team, context)?;
     if groups.is_some() {
         first.count_start(context);
     }
@@ -91,11 +92,35 @@ fn differ_if_unequal(expr: &Expr) -> bool {
     }
 }
 
-/// The parts of what is read for a block, ...
-struct Parts<'b> {
+/// What is left to be read for a block.
+struct Left<'b> {
     block: &'b Block,
-    /// ... of which those that nobody has taken yet.
-    left: Mutex<Enumerate<vec::IntoIter<KeyRange>>>,
+    tree: TreeId,
+    state: Mutex<State>,
+    /// Somebody has ended a part.
+    is_read: Condvar,
+}
+
+struct State {
+    /// The parts that nobody has taken yet.
+    parts: Parts,
+    /// So many threads read one, of which they may leave a rest.
+    reading: usize,
+}
+
+/// A part that somebody reads, until he has ended.
+struct Taken<'l, 'b> {
+    left: &'l Left<'b>,
+    rest: Parts,
+}
+
+impl Drop for Taken<'_, '_> {
+    fn drop(&mut self) {
+        let mut state = self.left.state.lock();
+        state.reading -= 1;
+        state.parts.append(&mut self.rest);
+        self.left.is_read.notify_all();
+    }
 }
 
 /// What a thread has read so far.
@@ -116,13 +141,13 @@ impl<'b> Reading<'b> {
 /// There is something to be told, no room for groups, or another thread has ended all.
 struct GivenUp;
 
-impl<'b> Parts<'b> {
+impl<'b> Left<'b> {
     /// Has all parts read by this thread and its helpers. `None`: something is out of the ordinary.
     fn read(&self, team: &Team, context: &mut ExecContext) -> Result<Option<Groups<'b>>, Stop> {
         let shared = Shared::of(context, team);
         let session: &dyn Environment = &*context.eval.environment;
         let own = (context.owner, &mut *context.txn);
-        let found = team.apart(&shared, own, Some(session), |context| {
+        let found = team.apart(&shared, own, Helping::Own(session), |context| {
             self.together(team, &shared, context)
         });
         if team.is_over() {
@@ -154,17 +179,17 @@ impl<'b> Parts<'b> {
             }
             // They are not, if no row leads to them.
             if !matches!(self.next(team, context, &mut reading), Ok(true)) {
-                return Vec::from_iter(self.rest(team, context, reading, None));
+                return Vec::from_iter(self.rest(team, context, reading));
             }
         };
         team.lend(context);
-        let help = |context: &mut ExecContext, lent: &dyn Lent| {
+        let help = |context: &mut ExecContext| {
             let mut reading = Reading::new(self.block);
             reading.run.use_kept(&kept);
-            self.rest(team, context, reading, Some(lent))
+            self.rest(team, context, reading)
         };
-        let own = || self.rest(team, context, reading, None);
-        let (others, own) = team.run(shared, help, own);
+        let own = |context: &mut ExecContext| self.rest(team, context, reading);
+        let (others, own) = team.run(shared, context, help, own);
         others.into_iter().chain([own]).flatten().collect()
     }
 
@@ -175,13 +200,12 @@ impl<'b> Parts<'b> {
         team: &Team,
         context: &mut ExecContext,
         mut reading: Reading<'b>,
-        lent: Option<&dyn Lent>,
     ) -> Option<Found<Groups<'b>>> {
         let mut went = match team.is_over() {
             true => Err(GivenUp),
             false => Ok(true),
         };
-        while matches!(went, Ok(true)) && lent.is_none_or(|lent| !lent.is_wanted()) {
+        while matches!(went, Ok(true)) {
             went = self.next(team, context, &mut reading);
         }
         let found = went.ok().and_then(|_| Found::new(reading.groups, context));
@@ -191,27 +215,54 @@ impl<'b> Parts<'b> {
         found
     }
 
-    /// Reads the next part; false if there is none.
+    /// Reads the next part; false if there is none, or the slot is wanted.
     fn next(
         &self,
         team: &Team,
         context: &mut ExecContext,
         reading: &mut Reading<'b>,
     ) -> Result<bool, GivenUp> {
-        let next = self.left.lock().next();
-        let Some((number, range)) = next else {
+        let Some((low, range)) = self.take(team, context) else {
             return Ok(false);
+        };
+        let mut taken = Taken {
+            left: self,
+            rest: Parts::new(),
         };
         let Reading { run, groups } = reading;
         run.read_part(range);
-        groups.begin_part(number);
+        groups.begin_part(low);
         let flow = run.each_row(context, &mut |run, context| groups.add(run, context));
+        let flow = flow.and_then(|flow| {
+            if let Some(rest) = run.take_rest() {
+                cut(&rest, (self.tree, REST_PARTS), &mut taken.rest, context)?;
+            }
+            Ok(flow)
+        });
         match flow {
             Ok(Flow::Continue) if !groups.has_put_off() && !team.is_over() => Ok(true),
             Ok(_) | Err(_) => {
                 team.end();
                 Err(GivenUp)
             }
+        }
+    }
+
+    /// The next part. Who finds none waits for those who read, as they may leave a rest.
+    fn take(&self, team: &Team, context: &mut ExecContext) -> Option<(Vec<u8>, KeyRange)> {
+        let mut state = self.state.lock();
+        loop {
+            if team.must_end(context) {
+                return None;
+            }
+            if let Some(part) = state.parts.pop_first() {
+                state.reading += 1;
+                return Some(part);
+            }
+            if state.reading == 0 {
+                return None;
+            }
+            self.is_read.wait_for(&mut state, LOOK);
         }
     }
 }

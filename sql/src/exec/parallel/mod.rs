@@ -36,6 +36,7 @@ use cohort_engine::{
     txn::{KeyRange, Read},
     types::TreeId,
 };
+use std::collections::BTreeMap;
 use team::Team;
 
 /// What takes less is read by one thread: about 10 milliseconds. 1 is the next row of a scan, ...
@@ -47,6 +48,23 @@ const TRIED: f64 = 0.3;
 /// A part is so much work, about: a helper that is wanted elsewhere is so in a millisecond or two.
 const PART_WORK: f64 = 2_000.0;
 const PARTS_MAX: f64 = 4_096.0;
+/// What is left of a part that is larger than was thought is cut into so many.
+const REST_PARTS: usize = 16;
+
+/// Parts of what is read, by their first keys, in whose order they are read.
+type Parts = BTreeMap<Vec<u8>, KeyRange>;
+
+/// Cuts a range of a tree into so many parts, about.
+fn cut(
+    range: &KeyRange,
+    (tree, count): (TreeId, usize),
+    parts: &mut Parts,
+    context: &mut ExecContext,
+) -> Result<(), Stop> {
+    let cut = context.txn.parts(tree, range, count)?;
+    parts.extend(cut.into_iter().map(|part| (part.low.clone(), part)));
+    Ok(())
+}
 
 /// What is read of the first table.
 struct First<'b> {
@@ -68,12 +86,12 @@ impl First<'_> {
         }
     }
 
-    /// Its parts, in order.
-    fn parts(&self, context: &mut ExecContext) -> Result<Vec<KeyRange>, Stop> {
+    /// Its parts.
+    fn parts(&self, context: &mut ExecContext) -> Result<Parts, Stop> {
         let count = self.parts.div_ceil(self.ranges.len().max(1));
-        let mut parts = Vec::new();
+        let mut parts = Parts::new();
         for range in &self.ranges {
-            parts.extend(context.txn.parts(self.tree, range, count)?);
+            cut(range, (self.tree, count), &mut parts, context)?;
         }
         Ok(parts)
     }
@@ -83,28 +101,33 @@ impl First<'_> {
 fn team<'b>(
     run: &mut BlockRun<'b>,
     context: &mut ExecContext,
-) -> Result<Option<(First<'b>, Vec<KeyRange>, Team)>, Stop> {
+) -> Result<Option<(First<'b>, Parts, Team)>, Stop> {
     let block = run.block;
     let most = context.threads.min(processors());
     let is_fit = context.plain_read == Read::Plain
         && context.measures.is_none()
         && block.outer.is_empty()
         && block.early.is_empty()
-        && block.sources.iter().all(is_plain);
+        && block.sources.iter().all(is_plain)
+        // Each thread would choose by the rows it meets.
+        && block.sources.iter().skip(1).all(|source| source.ways.is_empty());
     if most < 2 || !is_fit {
         return Ok(None);
     }
     let Some(first) = first(run, context)? else {
         return Ok(None);
     };
+    let parts = first.parts(context)?;
+    if parts.len() < 2 {
+        return Ok(None);
+    }
     let Some(team) = Team::new(most - 1, context) else {
         return Ok(None);
     };
     if run.kept_tables().is_none() {
         team.give_back();
     }
-    let parts = first.parts(context)?;
-    Ok((parts.len() > 1).then_some((first, parts, team)))
+    Ok(Some((first, parts, team)))
 }
 
 /// Whether they depend on nothing but the row and constants.

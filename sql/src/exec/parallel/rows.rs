@@ -6,8 +6,8 @@
 //! warnings and errors come where they belong.
 
 use super::{
-    team,
-    team::{Found, Shared, Team},
+    Parts, REST_PARTS, cut, team,
+    team::{Found, LOOK, Shared, Team},
 };
 use crate::{
     exec::{
@@ -19,10 +19,12 @@ use crate::{
     plan::{Block, Source},
 };
 use cohort_engine::{
-    txn::{KeyRange, Lent},
-    types::Value,
+    invariant::broken,
+    txn::KeyRange,
+    types::{TreeId, Value},
 };
 use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
 
 /// Where conditions leave a larger share of the rows, it takes as long to hand them on as to read them.
 const SHARE_MAX: f64 = 0.5;
@@ -42,36 +44,37 @@ pub fn rows<'b>(
         return Ok(None);
     };
     first.count_start(context);
-    let mut parts = parts.into_iter();
-    // Helpers come when the tables that are kept are known.
-    let kept = loop {
-        if let Some(kept) = run.kept_tables() {
-            break kept;
-        }
-        let Some(range) = parts.next() else {
-            return Ok(Some(Flow::Continue));
-        };
-        run.read_part(range);
-        if run.each_row(context, each)? == Flow::Stop {
-            return Ok(Some(Flow::Stop));
-        }
-    };
-    team.lend(context);
     let shared = Shared::of(context, &team);
-    let ahead = Ahead {
+    let mut ahead = Ahead {
         block,
-        kept,
+        tree: first.tree,
+        kept: KeptTables::new(),
         slots: slots(block),
-        bytes_max: context.memory_bytes,
+        bytes_max: shared.memory_bytes,
         state: Mutex::new(State {
-            parts: parts.map(Part::Free).collect(),
-            next: 0,
+            parts: parts
+                .into_iter()
+                .map(|(low, part)| (low, Part::Free(part)))
+                .collect(),
             bytes: 0,
+            is_read: false,
         }),
         is_read: Condvar::new(),
     };
-    let help = |context: &mut ExecContext, lent: &dyn Lent| ahead.help(&team, context, lent);
-    let (_, flow) = team.run(&shared, help, || {
+    // Helpers come when the tables that are kept are known.
+    ahead.kept = loop {
+        if let Some(kept) = run.kept_tables() {
+            break kept;
+        }
+        match ahead.next(run, context, each)? {
+            Some(Flow::Continue) => {}
+            Some(Flow::Stop) => return Ok(Some(Flow::Stop)),
+            None => return Ok(Some(Flow::Continue)),
+        }
+    };
+    team.lend(context);
+    let help = |context: &mut ExecContext| ahead.help(&team, context);
+    let (_, flow) = team.run(&shared, context, help, |context| {
         let flow = ahead.hand_on(run, context, each);
         team.end();
         flow
@@ -114,22 +117,24 @@ enum Part {
 }
 
 struct State {
-    parts: Vec<Part>,
-    /// Those before are taken.
-    next: usize,
-    /// What is kept.
+    /// By their first keys.
+    parts: BTreeMap<Vec<u8>, Part>,
+    /// What helpers have kept, in bytes.
     bytes: usize,
+    /// The statement's thread reads a part, of which it may leave a rest.
+    is_read: bool,
 }
 
 /// What is read ahead for a block.
 struct Ahead<'b> {
     block: &'b Block,
+    tree: TreeId,
     kept: KeptTables,
     slots: Vec<usize>,
     /// No more is read ahead than this.
     bytes_max: usize,
     state: Mutex<State>,
-    /// A helper has ended a part.
+    /// Somebody has ended a part.
     is_read: Condvar,
 }
 
@@ -137,9 +142,10 @@ struct Ahead<'b> {
 /// it.
 struct Begun<'a, 'b> {
     ahead: &'a Ahead<'b>,
-    number: usize,
+    low: Vec<u8>,
     /// What it is then.
     part: Part,
+    rest: Parts,
 }
 
 impl Drop for Begun<'_, '_> {
@@ -148,11 +154,19 @@ impl Drop for Begun<'_, '_> {
         if let Part::Read(_, bytes) = self.part {
             state.bytes += bytes;
         }
-        if let Some(taken) = state.parts.get_mut(self.number) {
+        state.leave(std::mem::take(&mut self.rest));
+        if let Some(taken) = state.parts.get_mut(&self.low) {
             std::mem::swap(taken, &mut self.part);
         }
-        drop(state);
-        self.ahead.is_read.notify_one();
+        self.ahead.is_read.notify_all();
+    }
+}
+
+impl State {
+    /// Takes in what was left of a part.
+    fn leave(&mut self, rest: Parts) {
+        let free = rest.into_iter().map(|(low, part)| (low, Part::Free(part)));
+        self.parts.extend(free);
     }
 }
 
@@ -164,18 +178,7 @@ impl<'b> Ahead<'b> {
         context: &mut ExecContext,
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
-        let count = self.state.lock().parts.len();
-        for number in 0..count {
-            let flow = match self.part(number) {
-                Part::Free(range) | Part::Unfit(range) => {
-                    run.read_part(range);
-                    run.each_row(context, each)?
-                }
-                Part::Read(found, _) => {
-                    self.hand_on_read(found.count(context), run, context, each)?
-                }
-                Part::Taken => Flow::Continue,
-            };
+        while let Some(flow) = self.next(run, context, each)? {
             if flow == Flow::Stop {
                 return Ok(Flow::Stop);
             }
@@ -183,23 +186,54 @@ impl<'b> Ahead<'b> {
         Ok(Flow::Continue)
     }
 
-    /// A part, for the statement's thread, which waits for the helper who reads it.
-    fn part(&self, number: usize) -> Part {
-        let mut state = self.state.lock();
-        loop {
-            let part = state.parts.get_mut(number);
-            match part.map(|part| std::mem::replace(part, Part::Taken)) {
-                Some(Part::Taken) => self.is_read.wait(&mut state),
-                Some(part) => {
-                    state.next = state.next.max(number + 1);
-                    if let Part::Read(_, bytes) = part {
-                        state.bytes -= bytes;
-                    }
-                    return part;
-                }
-                None => return Part::Taken,
+    /// Hands on the rows of the next part; `None` if there is none.
+    fn next(
+        &self,
+        run: &mut BlockRun<'b>,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Result<Option<Flow>, Stop> {
+        let range = match self.first(context)? {
+            None => return Ok(None),
+            Some(Part::Read(found, _)) => {
+                let rows = found.count(context);
+                return self.hand_on_read(rows, run, context, each).map(Some);
             }
+            Some(Part::Free(range) | Part::Unfit(range)) => range,
+            Some(Part::Taken) => return Err(broken("who has taken a part is waited for").into()),
+        };
+        run.read_part(range);
+        let flow = run.each_row(context, each)?;
+        let mut rest = Parts::new();
+        if let Some(left) = run.take_rest() {
+            cut(&left, (self.tree, REST_PARTS), &mut rest, context)?;
         }
+        let mut state = self.state.lock();
+        state.leave(rest);
+        state.is_read = false;
+        self.is_read.notify_all();
+        Ok(Some(flow))
+    }
+
+    /// Takes the first part. If a helper reads it, he is waited for.
+    fn first(&self, context: &mut ExecContext) -> Result<Option<Part>, Stop> {
+        let mut state = self.state.lock();
+        while let Some(first) = state.parts.first_entry() {
+            if let Part::Taken = first.get() {
+                self.is_read.wait_for(&mut state, LOOK);
+                if let Some(error) = context.eval.environment.interruption() {
+                    return Err(error.into());
+                }
+                continue;
+            }
+            let part = first.remove();
+            match part {
+                Part::Read(_, bytes) => state.bytes -= bytes,
+                _ => state.is_read = true,
+            }
+            return Ok(Some(part));
+        }
+        Ok(None)
     }
 
     fn hand_on_read(
@@ -225,52 +259,60 @@ impl<'b> Ahead<'b> {
 
     /// Reads one part after the other ahead, until there is none, or the slot is wanted, or more would not
     /// fit into memory.
-    fn help(&self, team: &Team, context: &mut ExecContext, lent: &dyn Lent) {
+    fn help(&self, team: &Team, context: &mut ExecContext) {
         let mut run = BlockRun::new(self.block, &[]);
         run.use_kept(&self.kept);
-        while !lent.is_wanted() && !team.is_over() {
-            let Some((number, range)) = self.take() else {
-                return;
-            };
+        while let Some((low, range)) = self.take(team, context) {
             let mut begun = Begun {
                 ahead: self,
-                number,
+                low,
                 part: Part::Unfit(range.clone()),
+                rest: Parts::new(),
             };
             let read = self.read(range, &mut run, context).ok().flatten();
-            let Some((rows, bytes)) = read.filter(|_| !team.is_over()) else {
+            let Some((rows, rest, bytes)) = read.filter(|_| !team.is_over()) else {
                 return;
             };
             let Some(found) = Found::new(rows, context) else {
                 return;
             };
-            begun.part = Part::Read(Box::new(found), bytes);
+            (begun.part, begun.rest) = (Part::Read(Box::new(found), bytes), rest);
         }
     }
 
-    /// The next part that nobody has begun with.
-    fn take(&self) -> Option<(usize, KeyRange)> {
+    /// The next part that nobody has begun with. Who finds none waits for those who read, as they may
+    /// leave a rest.
+    fn take(&self, team: &Team, context: &mut ExecContext) -> Option<(Vec<u8>, KeyRange)> {
         let mut state = self.state.lock();
-        if state.bytes > self.bytes_max {
-            return None;
+        loop {
+            if team.must_end(context) || state.bytes > self.bytes_max {
+                return None;
+            }
+            let mut is_read = state.is_read;
+            for (low, part) in &mut state.parts {
+                is_read |= matches!(part, Part::Taken);
+                if let Part::Free(range) = part {
+                    let range = range.clone();
+                    *part = Part::Taken;
+                    return Some((low.clone(), range));
+                }
+            }
+            if !is_read {
+                return None;
+            }
+            self.is_read.wait_for(&mut state, LOOK);
         }
-        let number = state.next;
-        let part = state.parts.get_mut(number)?;
-        let Part::Free(range) = std::mem::replace(part, Part::Taken) else {
-            return None;
-        };
-        state.next += 1;
-        Some((number, range))
     }
 
-    /// The rows of a part, and how many bytes they are; `None` if they are too many.
+    /// The rows of a part, what was left of it, and how many bytes the rows are; `None` if they are too
+    /// many.
     fn read(
         &self,
         range: KeyRange,
         run: &mut BlockRun<'b>,
         context: &mut ExecContext,
-    ) -> Result<Option<(Rows, usize)>, Stop> {
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+    ) -> Result<Option<(Rows, Parts, usize)>, Stop> {
+        let (mut rows, mut bytes) = (Rows::new(), 0);
         run.read_part(range);
         let flow = run.each_row(context, &mut |run, _| {
             let slots = self.slots.iter();
@@ -284,6 +326,10 @@ impl<'b> Ahead<'b> {
                 false => Flow::Continue,
             })
         })?;
-        Ok((flow == Flow::Continue).then_some((rows, bytes)))
+        let mut rest = Parts::new();
+        if let Some(left) = run.take_rest() {
+            cut(&left, (self.tree, REST_PARTS), &mut rest, context)?;
+        }
+        Ok((flow == Flow::Continue).then_some((rows, rest, bytes)))
     }
 }

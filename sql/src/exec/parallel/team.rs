@@ -5,6 +5,7 @@ use crate::{
     error::SqlError,
     expr::{Environment, EvalContext, Statement, VariableScope},
     plan::Demands,
+    room,
     statements::TableIo,
     user_locks::Holder,
     warnings::Warnings,
@@ -14,10 +15,13 @@ use cohort_engine::{
     txn::{Engine, Lent, Owner, Read, Spacing, Txn, Unattended},
     types::{Collation, GtidSet, Value},
 };
-use parking_lot::Mutex;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use parking_lot::{Condvar, Mutex};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 /// The helpers of a statement, before and while they help.
@@ -30,6 +34,41 @@ pub(super) struct Team {
     readers: Mutex<Vec<Txn>>,
     /// Something is out of the ordinary, or nothing more is wanted: they end.
     is_over: AtomicBool,
+    /// How many of them help now.
+    busy: Mutex<usize>,
+    has_ended: Condvar,
+}
+
+/// Who waits for helpers looks so often whether the statement must stop.
+pub(super) const LOOK: Duration = Duration::from_millis(10);
+
+/// What a helper's stack needs beside what is evaluated, in bytes.
+const STACK_BESIDE: usize = 256 << 10;
+
+/// As long as it lives, a helper is busy.
+struct Busy<'t>(&'t Team);
+
+impl Busy<'_> {
+    fn new(team: &Team) -> Busy<'_> {
+        *team.busy.lock() += 1;
+        Busy(team)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        *self.0.busy.lock() -= 1;
+        self.0.has_ended.notify_one();
+    }
+}
+
+/// Who works in a context of its own.
+#[derive(Clone, Copy)]
+pub(super) enum Helping<'h> {
+    /// A helper, with this slot.
+    Lent(&'h dyn Lent),
+    /// The statement's thread, which is told by its session whether it must stop.
+    Own(&'h dyn Environment),
 }
 
 impl Team {
@@ -40,6 +79,8 @@ impl Team {
             lent: Mutex::default(),
             readers: Mutex::default(),
             is_over: AtomicBool::new(false),
+            busy: Mutex::new(0),
+            has_ended: Condvar::new(),
         };
         team.lend(context).then_some(team)
     }
@@ -48,8 +89,8 @@ impl Team {
     pub fn lend(&self, context: &mut ExecContext) -> bool {
         let (mut lent, mut readers) = (self.lent.lock(), self.readers.lock());
         while lent.len() < self.most
-            && let Some(slot) = context.owner.waiting.lend()
             && let Some(reader) = context.txn.reader()
+            && let Some(slot) = context.owner.waiting.lend()
         {
             lent.push(slot);
             readers.push(reader);
@@ -73,40 +114,69 @@ impl Team {
         self.is_over.load(Relaxed)
     }
 
-    /// Does `own` on this thread, and meanwhile `help` on those of the helpers, with contexts of their own
-    /// and their slots. Returns what came of both.
+    /// Whether a thread is to begin with nothing more: it was told so, its slot is wanted, or the statement
+    /// must stop.
+    pub fn must_end(&self, context: &ExecContext) -> bool {
+        if context.eval.environment.interruption().is_some() {
+            self.end();
+        }
+        self.is_over() || context.lent.is_some_and(|lent| lent.is_wanted())
+    }
+
+    /// Does `own` on this thread, and meanwhile `help` on those of the helpers, with contexts of their
+    /// own. Returns what came of both. If the statement must stop while it waits for helpers, they are told
+    /// to end.
     pub fn run<R: Send, O>(
         &self,
         shared: &Shared<'_>,
-        help: impl Fn(&mut ExecContext, &dyn Lent) -> R + Sync,
-        own: impl FnOnce() -> O,
+        context: &mut ExecContext,
+        help: impl Fn(&mut ExecContext) -> R + Sync,
+        own: impl FnOnce(&mut ExecContext) -> O,
     ) -> (Vec<R>, O) {
         let helpers = self.lent.lock().len();
+        // Whatever this thread can evaluate they can.
+        let stack = room::left() + STACK_BESIDE;
         let (results, own) = with_helpers(
-            helpers,
+            (helpers, stack),
             || {
                 let (lent, txn) = (self.lent.lock().pop(), self.readers.lock().pop());
                 let (lent, mut txn) = lent.zip(txn)?;
+                let _busy = Busy::new(self);
                 let owner = Owner::new(shared.owner.session, Arc::new(Unattended));
-                let help = |context: &mut ExecContext| help(context, &*lent);
-                Some(self.apart(shared, (&owner, &mut txn), None, help))
+                Some(self.apart(shared, (&owner, &mut txn), Helping::Lent(&*lent), &help))
             },
-            own,
+            || {
+                let own = own(context);
+                self.wait(context);
+                own
+            },
         );
         // Of those no thread was to be had for.
         self.give_back();
         (results.into_iter().flatten().collect(), own)
     }
 
-    /// Does something in a context of its own, which knows nothing of the session but, on the statement's
-    /// thread, whether it must stop.
+    /// Waits until no helper is busy.
+    fn wait(&self, context: &mut ExecContext) {
+        let mut busy = self.busy.lock();
+        while *busy > 0 {
+            self.has_ended.wait_for(&mut busy, LOOK);
+            self.must_end(context);
+        }
+    }
+
+    /// Does something in a context of its own, which knows nothing of the session.
     pub fn apart<R>(
         &self,
         shared: &Shared<'_>,
         (owner, txn): (&Owner, &mut Txn),
-        session: Option<&dyn Environment>,
+        who: Helping<'_>,
         work: impl FnOnce(&mut ExecContext) -> R,
     ) -> R {
+        let (lent, session) = match who {
+            Helping::Lent(lent) => (Some(lent), None),
+            Helping::Own(session) => (None, Some(session)),
+        };
         let mut environment = Apart {
             engine: shared.engine,
             session,
@@ -143,6 +213,7 @@ impl Team {
             ignore: shared.ignore,
             safe_updates: false,
             threads: 1,
+            lent,
             handler: Handler::default(),
             tables: Tables::default(),
             rows_counted: None,
