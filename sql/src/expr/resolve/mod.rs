@@ -515,7 +515,9 @@ fn build(
             compares_as_text(&left, &[&right]),
             compares_as_text(&right, &[&left]),
         );
-        (text_if(texts.0, left), text_if(texts.1, right))
+        let (left, right) = (text_if(texts.0, left), text_if(texts.1, right));
+        let right = compared::shortened(right, &left, scope);
+        (compared::shortened(left, &right, scope), right)
     } else {
         (left, right)
     };
