@@ -464,6 +464,9 @@ errors! {
     3967 several_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3685 regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 regexp_out_of_bounds() "Index out of bounds in regular expression search.";
+    3687 regexp_internal() "Internal error in the regular expression library.";
+    3690 regexp_unimplemented() "The regular expression contains a feature that is not implemented in this library version.";
+    3694 regexp_back_reference() "Invalid back-reference in regular expression.";
     3688 regexp_syntax(line, character) "Syntax error in regular expression on line {line}, character {character}.";
     3689 regexp_bad_escape() "Unrecognized escape sequence in regular expression.";
     3691 regexp_parenthesis() "Mismatched parenthesis in regular expression.";
