@@ -452,6 +452,8 @@ errors! {
     3595 window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
     3596 window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     3602 grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
+    3061 illegal_user_variable(name) "User variable name '{name}' is illegal";
+    1458 wrong_routine_name(name) "Incorrect routine name '{name}'";
     3619 illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3628 mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3636 recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
