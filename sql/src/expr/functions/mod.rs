@@ -20,6 +20,7 @@ mod server;
 mod sets;
 mod string;
 mod temporal;
+mod weights;
 
 pub use aes::CipherMode;
 pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
@@ -517,7 +518,7 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 13] = [
+const TABLES: [&[Function]; 14] = [
     control::FUNCTIONS,
     string::FUNCTIONS,
     numeric::FUNCTIONS,
@@ -531,12 +532,12 @@ const TABLES: [&[Function]; 13] = [
     periods::FUNCTIONS,
     compressed::FUNCTIONS,
     server::FUNCTIONS,
+    weights::FUNCTIONS,
 ];
 
 /// Functions that MySQL has and that are not here yet.
 const MISSING: &[&str] = &[
     "json_table",
-    "weight_string",
     "sounds",
     "extractvalue",
     "updatexml",
