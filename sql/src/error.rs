@@ -452,6 +452,7 @@ errors! {
     3595 window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
     3596 window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     3602 grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
+    3702 empty_error_log_pipeline() "Setting an empty log_error_services pipeline disables error logging!";
     3061 illegal_user_variable(name) "User variable name '{name}' is illegal";
     1458 wrong_routine_name(name) "Incorrect routine name '{name}'";
     3619 illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";

@@ -320,7 +320,7 @@ fn move_tables(
     moved: Vec<(TableId, String, String)>,
     dictionary: &Dictionary,
     text: &str,
-    ctx: &DdlContext<'_>,
+    ctx: &mut DdlContext<'_>,
 ) -> Result<(), Failure> {
     let mut related = Related::default();
     foreign_key::renamed(&moved, dictionary, &mut related, ctx)?;

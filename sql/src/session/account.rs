@@ -268,11 +268,14 @@ impl Session {
                     self.set_options(&mut account, options)?;
                     changed.push(account);
                 }
-                None if if_exists => {
-                    let note = SqlError::user_does_not_exist(name(&spec.name));
-                    self.state.warnings.note(note);
-                }
-                None => failed.push(Named::is_missing(&spec.name)),
+                None => match &options.default_roles {
+                    Some(roles) => self.default_of_nobody(roles, &spec.name)?,
+                    None if if_exists => {
+                        let note = SqlError::user_does_not_exist(name(&spec.name));
+                        self.state.warnings.note(note);
+                    }
+                    None => failed.push(Named::is_missing(&spec.name)),
+                },
             }
         }
         fail("ALTER USER", &failed)?;

@@ -1,0 +1,28 @@
+-- Warnings and errors of statements that concern what is not there yet, or not any more.
+SET foreign_key_checks = 0;
+SET restrict_fk_on_non_standard_key = 0;
+CREATE TABLE c (id INT, FOREIGN KEY (id) REFERENCES p (id));
+CREATE TABLE p (id INT, KEY (id));
+DROP TABLE p;
+CREATE TABLE x (id INT, KEY (id));
+RENAME TABLE x TO p;
+DROP TABLE p;
+CREATE TABLE y (id INT, KEY (id));
+ALTER TABLE y RENAME TO p;
+DROP TABLE p;
+CREATE TABLE z (id INT, KEY (id));
+CREATE TABLE p LIKE z;
+DROP TABLE p;
+CREATE TABLE p (id INT PRIMARY KEY);
+DROP TABLE p, c, z;
+SET restrict_fk_on_non_standard_key = DEFAULT;
+SET foreign_key_checks = 1;
+SET GLOBAL log_error_services = '';
+SET GLOBAL log_error_services = DEFAULT;
+ALTER USER nobody_at_all DEFAULT ROLE ALL;
+ALTER USER nobody_at_all DEFAULT ROLE NONE;
+ALTER USER nobody_at_all DEFAULT ROLE nothing_at_all;
+SET DEFAULT ROLE ALL TO nobody_at_all;
+SET DEFAULT ROLE NONE TO nobody_at_all;
+SET DEFAULT ROLE nothing_at_all TO nobody_at_all;
+ALTER USER nobody_at_all ACCOUNT LOCK;
