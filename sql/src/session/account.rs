@@ -460,6 +460,13 @@ impl Session {
         let mut accounts: Vec<Account> = users.list().iter().map(|a| Account::clone(a)).collect();
         for (from, to) in pairs {
             let (from, is_self) = (self.resolved(from), to.current);
+            let is_role = |id: &UserName| {
+                let mut all = accounts.iter();
+                all.any(|account| account.grants.role(&id.user, &id.host).is_some())
+            };
+            if is_role(&from) || is_role(to) {
+                return Err(SqlError::rename_role());
+            }
             let taken = accounts
                 .iter()
                 .any(|account| account.is(&to.user, &to.host));
@@ -469,10 +476,6 @@ impl Session {
                 continue;
             };
             removed.push(accounts[found].clone());
-            let has_it = |account: &Account| account.grants.role(&from.user, &from.host).is_some();
-            if accounts.iter().any(has_it) {
-                return Err(SqlError::rename_role());
-            }
             (accounts[found].user, accounts[found].host) = (to.user.clone(), to.host.clone());
         }
         fail("RENAME USER", &failed)?;
