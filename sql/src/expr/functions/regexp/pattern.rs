@@ -270,7 +270,7 @@ impl Pattern<'_> {
                     }
                 }
                 self.advance()?;
-                return Ok(comment);
+                Ok(comment)
             }
             Some(':') => {
                 self.advance()?;
