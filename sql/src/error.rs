@@ -452,6 +452,9 @@ errors! {
     3595 window_nested(name) "You cannot nest a window function in the specification of window '{name}'.";
     3596 window_rows_interval(name) "Window '{name}': INTERVAL can only be used with RANGE frames.";
     3602 grouping_of_no_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
+    3702 empty_error_log_pipeline() "Setting an empty log_error_services pipeline disables error logging!";
+    3061 illegal_user_variable(name) "User variable name '{name}' is illegal";
+    1458 wrong_routine_name(name) "Incorrect routine name '{name}'";
     3619 illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3628 mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3636 recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
@@ -464,6 +467,9 @@ errors! {
     3967 several_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3685 regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 regexp_out_of_bounds() "Index out of bounds in regular expression search.";
+    3687 regexp_internal() "Internal error in the regular expression library.";
+    3690 regexp_unimplemented() "The regular expression contains a feature that is not implemented in this library version.";
+    3694 regexp_back_reference() "Invalid back-reference in regular expression.";
     3688 regexp_syntax(line, character) "Syntax error in regular expression on line {line}, character {character}.";
     3689 regexp_bad_escape() "Unrecognized escape sequence in regular expression.";
     3691 regexp_parenthesis() "Mismatched parenthesis in regular expression.";

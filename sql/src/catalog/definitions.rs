@@ -1,7 +1,7 @@
 //! The columns of virtual tables: MySQL 9.7's, made from its information_schema.COLUMNS.
 //!
-//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation,
-//! `!` NOT NULL; ENUM and SET are VARCHAR here.
+//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation, `~` one of utf8mb3 (as all
+//! are outside of performance_schema), `!` NOT NULL; ENUM and SET are VARCHAR here.
 
 pub(super) const CHARACTER_SETS: &str = "\
     CHARACTER_SET_NAME varchar(64)!, DEFAULT_COLLATE_NAME varchar(64)!, DESCRIPTION varchar(2048)!, \
@@ -298,10 +298,10 @@ pub(super) const PS_PROCESSLIST: &str = "\
     bigint, STATE varchar(64), INFO text, EXECUTION_ENGINE varchar(9)";
 
 pub(super) const PS_REPLICATION_APPLIER_CONFIGURATION: &str = "\
-    CHANNEL_NAME char(64)!, DESIRED_DELAY int!, PRIVILEGE_CHECKS_USER text=, REQUIRE_ROW_FORMAT \
+    CHANNEL_NAME char(64)!, DESIRED_DELAY int!, PRIVILEGE_CHECKS_USER text=~, REQUIRE_ROW_FORMAT \
     varchar(3)!, REQUIRE_TABLE_PRIMARY_KEY_CHECK varchar(8)!, \
     ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE varchar(5)!, \
-    ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE text=";
+    ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE text=~";
 
 pub(super) const PS_REPLICATION_APPLIER_FILTERS: &str = "\
     CHANNEL_NAME char(64)!, FILTER_NAME char(64)!, FILTER_RULE text!, CONFIGURED_BY \
@@ -347,11 +347,11 @@ pub(super) const PS_REPLICATION_APPLIER_STATUS_BY_WORKER: &str = "\
     APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP timestamp(6)!";
 
 pub(super) const PS_REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER: &str = "\
-    CHANNEL_NAME char(64)!, HOST char(255)!, PORT int!, NETWORK_NAMESPACE char(64), WEIGHT \
-    int+!, MANAGED_NAME char(64)!";
+    CHANNEL_NAME char(64)~!, HOST char(255)!, PORT int!, NETWORK_NAMESPACE char(64), WEIGHT \
+    int+!, MANAGED_NAME char(64)~!";
 
 pub(super) const PS_REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER_MANAGED: &str = "\
-    CHANNEL_NAME char(64)!, MANAGED_NAME char(64)!, MANAGED_TYPE char(64)!, CONFIGURATION text";
+    CHANNEL_NAME char(64)~!, MANAGED_NAME char(64)~!, MANAGED_TYPE char(64)~!, CONFIGURATION text";
 
 pub(super) const PS_REPLICATION_CONNECTION_CONFIGURATION: &str = "\
     CHANNEL_NAME char(64)!, HOST char(255)!, PORT int!, USER char(32)=!, NETWORK_INTERFACE \
@@ -361,7 +361,7 @@ pub(super) const PS_REPLICATION_CONNECTION_CONFIGURATION: &str = "\
     SSL_CRL_PATH varchar(255)!, CONNECTION_RETRY_INTERVAL int!, CONNECTION_RETRY_COUNT bigint+!, \
     HEARTBEAT_INTERVAL double!, TLS_VERSION varchar(255)!, PUBLIC_KEY_PATH varchar(512)!, \
     GET_PUBLIC_KEY varchar(3)!, NETWORK_NAMESPACE varchar(64)!, COMPRESSION_ALGORITHM \
-    char(64)=!, ZSTD_COMPRESSION_LEVEL int!, TLS_CIPHERSUITES text=, \
+    char(64)=!, ZSTD_COMPRESSION_LEVEL int!, TLS_CIPHERSUITES text=~, \
     SOURCE_CONNECTION_AUTO_FAILOVER varchar(1)!, GTID_ONLY varchar(1)!";
 
 pub(super) const PS_REPLICATION_CONNECTION_STATUS: &str = "\

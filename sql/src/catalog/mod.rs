@@ -855,7 +855,7 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
         id,
         database: database.into(),
         name: name.into(),
-        columns: read_columns(name, columns),
+        columns: read_columns(database, name, columns),
         rows: id,
         primary: None,
         indexes: Vec::new(),
@@ -873,9 +873,9 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
 }
 
 /// Reads all columns of a definition of ours.
-fn read_columns(table: &str, columns: &str) -> Vec<Column> {
+fn read_columns(database: &str, table: &str, columns: &str) -> Vec<Column> {
     let read = |text| {
-        let column = column(text);
+        let column = column(database, text);
         // Without it all that come after it would have their neighbours' values.
         column.unwrap_or_else(|| panic!("the definition of {table} has a column {text:?}"))
     };
@@ -883,10 +883,11 @@ fn read_columns(table: &str, columns: &str) -> Vec<Column> {
 }
 
 /// Reads one column of a definition; `None` if that is none.
-fn column(text: &str) -> Option<Column> {
+fn column(database: &str, text: &str) -> Option<Column> {
     let mut words = text.split_whitespace();
     let (name, ty) = (words.next()?, words.next()?);
     let (ty, not_null) = ty.strip_suffix('!').map_or((ty, false), |ty| (ty, true));
+    let (ty, utf8mb3) = ty.strip_suffix('~').map_or((ty, false), |ty| (ty, true));
     let (ty, binary) = ty.strip_suffix('=').map_or((ty, false), |ty| (ty, true));
     let (ty, unsigned) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
     let (ty, length) = ty
@@ -916,10 +917,15 @@ fn column(text: &str) -> Option<Column> {
         column.default = DefaultValue::Null;
     }
     if ty.is_string() {
-        column.collation = match (is_blob, binary) {
-            (true, _) => Collation::Binary,
-            (false, true) => Collation::Utf8mb3Bin,
-            (false, false) => Collation::Utf8mb3GeneralCi,
+        let utf8mb3 = utf8mb3 || database != PERFORMANCE;
+        let is_host = ["HOST", "PROCESSLIST_HOST", "MEMBER_HOST"].contains(&name);
+        column.collation = match (utf8mb3, binary) {
+            _ if is_blob => Collation::Binary,
+            (true, true) => Collation::Utf8mb3Bin,
+            (true, false) => Collation::Utf8mb3GeneralCi,
+            (false, _) if is_host => Collation::AsciiGeneralCi,
+            (false, true) => Collation::Utf8mb4Bin,
+            (false, false) => Collation::Utf8mb40900AiCi,
         };
     }
     Some(column)
@@ -948,7 +954,7 @@ mod tests {
     fn every_column_of_every_definition_is_read() {
         for (_, name, columns, _) in ENTRIES {
             assert_eq!(
-                read_columns(name, columns).len(),
+                read_columns(INFORMATION, name, columns).len(),
                 columns.split(", ").count()
             );
         }
@@ -957,7 +963,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "the definition of t has a column \"b tinytext\"")]
     fn a_column_of_an_unknown_type_is_not_left_out() {
-        read_columns("t", "a int, b tinytext, c int");
+        read_columns(INFORMATION, "t", "a int, b tinytext, c int");
     }
 
     #[test]

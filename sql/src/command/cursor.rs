@@ -2,7 +2,7 @@
 
 use crate::{
     error::SqlError,
-    lexer::{self, Kind, Lexer, Mode, Token},
+    lexer::{self, Kind, Lexer, Mode, Token, is_proper},
 };
 use cohort_engine::types::Value;
 use std::cell::Cell;
@@ -314,8 +314,33 @@ impl<'a> Cursor<'a> {
         self.next();
         Ok(lexer::name(self.text(token)).into_owned())
     }
-    /// `name` or `database.name`.
+    /// The name of a database: 1102 if none can be called so.
+    pub fn database(&mut self) -> Parsed<String> {
+        let name = self.name()?;
+        match is_proper(&name) {
+            true => Ok(name),
+            false => Err(SqlError::wrong_database_name(name)),
+        }
+    }
+    /// `name` or `database.name`: 1102 or 1103 if nothing can be called so.
     pub fn table(&mut self) -> Parsed<super::TableName> {
+        self.object(SqlError::wrong_table_name)
+    }
+    /// The same of a routine, trigger or event: 1458.
+    pub fn routine(&mut self) -> Parsed<super::TableName> {
+        self.object(SqlError::wrong_routine_name)
+    }
+    fn object(&mut self, wrong: impl Fn(String) -> SqlError) -> Parsed<super::TableName> {
+        let object = self.object_name()?;
+        if !is_proper(&object.name) {
+            return Err(wrong(object.name));
+        }
+        match object.database {
+            Some(database) if !is_proper(&database) => Err(SqlError::wrong_database_name(database)),
+            _ => Ok(object),
+        }
+    }
+    fn object_name(&mut self) -> Parsed<super::TableName> {
         let first = self.name()?;
         if self.eat_symbol(".") {
             let name = self.any_name()?;

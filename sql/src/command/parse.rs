@@ -4,7 +4,10 @@ use super::{
     Assignment, Command, Completion, Cursor, FlushedLog, Parsed, PrepareSource, Purge, SetScope,
     TableAdmin, account, grant, instance, lock, replication, reserved::EXPLAIN_CLAUSES, show, xa,
 };
-use crate::{error::SqlError, lexer::Kind};
+use crate::{
+    error::SqlError,
+    lexer::{Kind, is_proper},
+};
 use cohort_engine::txn::Isolation;
 
 /// Parses a statement. `None`: it is not a command but a query, DML or DDL.
@@ -394,6 +397,9 @@ fn assignment(c: &mut Cursor, scope: Option<SetScope>, last: SetScope) -> Parsed
     let kind = c.peek().kind;
     if scope.is_none() && kind == Kind::UserVariable {
         let name = c.user_variable()?;
+        if !is_proper(&name) {
+            return Err(SqlError::illegal_user_variable(name));
+        }
         assign_sign(c)?;
         return Ok(Assignment::User {
             name,

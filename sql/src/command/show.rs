@@ -142,7 +142,7 @@ fn create(c: &mut Cursor) -> Parsed<Show> {
     if c.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
         let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
         return Ok(Show::CreateDatabase {
-            name: c.name()?,
+            name: c.database()?,
             if_not_exists,
         });
     }
@@ -184,7 +184,9 @@ fn listed(c: &mut Cursor) -> Parsed<Show> {
         });
     }
     if c.eat_all(&["OPEN", "TABLES"]) {
-        database(c)?;
+        if c.eat_any(&["FROM", "IN"]).is_some() {
+            c.name()?;
+        }
         return Ok(Show::Nothing(&[
             "Database",
             "Table",
@@ -282,7 +284,7 @@ const ROUTINES: [&str; 12] = [
 /// `[FROM | IN database]`
 fn database(c: &mut Cursor) -> Parsed<Option<String>> {
     if c.eat_any(&["FROM", "IN"]).is_some() {
-        Ok(Some(c.name()?))
+        Ok(Some(c.database()?))
     } else {
         Ok(None)
     }

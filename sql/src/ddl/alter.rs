@@ -6,7 +6,7 @@
 
 use super::{
     DdlContext, check,
-    column::{self, Draft, check_length, is_proper},
+    column::{self, Draft, check_length},
     default,
     foreign_key::{self, NewKeys},
     fulltext, functional, generated, key, row_format, storage_engine,
@@ -14,7 +14,7 @@ use super::{
     table,
     way::{Asked, Change},
 };
-use crate::error::SqlError;
+use crate::{error::SqlError, lexer::is_proper};
 use cohort_engine::{
     txn::{Dictionary, Related},
     types::{

@@ -9,7 +9,7 @@ use crate::{
     defaults::moment,
     error::SqlError,
     expr::{SqlMode, Statement, printable},
-    lexer::in_names,
+    lexer::{in_names, is_proper},
     warnings::{Level, Warnings},
 };
 use cohort_engine::types::{
@@ -64,11 +64,6 @@ pub(super) fn check_length(name: &str) -> Result<(), SqlError> {
         return Err(SqlError::identifier_too_long(name));
     }
     Ok(())
-}
-
-/// Whether a name is one that MySQL takes at all.
-pub(super) fn is_proper(name: &str) -> bool {
-    !name.is_empty() && !name.ends_with(' ') && !name.contains('\0')
 }
 
 /// Columns that every table has in InnoDB, so that no other may have their names.

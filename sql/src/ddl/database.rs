@@ -1,11 +1,7 @@
 //! Databases.
 
-use super::{
-    DdlContext, Outcome,
-    column::{check_length, is_proper},
-    foreign_key,
-};
-use crate::{data_type::CharsetSyntax, error::SqlError, output::Done};
+use super::{DdlContext, Outcome, column::check_length, foreign_key};
+use crate::{data_type::CharsetSyntax, error::SqlError, lexer::is_proper, output::Done};
 use cohort_engine::{
     txn::{Related, SchemaChange},
     types::{TableId, schema::Database},

@@ -1,12 +1,13 @@
 //! Key definitions: from their syntax to indexes, by MySQL's rules.
 
 use super::{
-    column::{self, COMMENT_MAX, Draft, check_length, is_proper, sizes},
+    column::{self, COMMENT_MAX, Draft, check_length, sizes},
     fulltext,
     syntax::{IndexType, KeyKind, KeySyntax, PartSyntax},
 };
 use crate::{
     error::SqlError,
+    lexer::is_proper,
     warnings::{Level, Warnings},
 };
 use cohort_engine::types::{Column, ColumnType, FullText, Index, schema::IndexPart};

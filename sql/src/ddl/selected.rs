@@ -8,6 +8,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::Statement,
+    lexer::is_proper,
     plan::{ColumnOrigin, SelectedColumn},
     selected::column_of_table,
     warnings::Warnings,
@@ -68,7 +69,7 @@ pub(super) fn without_defaults(
 pub(super) fn check_names<'n>(names: impl Iterator<Item = &'n str>) -> Result<(), SqlError> {
     let mut seen = rustc_hash::FxHashSet::default();
     for name in names {
-        if !column::is_proper(name) || column::check_length(name).is_err() {
+        if !is_proper(name) || column::check_length(name).is_err() {
             return Err(SqlError::wrong_column_name(name));
         }
         if !seen.insert(name.to_lowercase()) {

@@ -4,7 +4,7 @@ use super::{
     DdlContext, Failure, Outcome,
     alter::{self, Altered},
     check,
-    column::{check_length, is_proper, warn_of},
+    column::{check_length, warn_of},
     convert::{self, Conversion, Outcome as Converted},
     default, duplicate, foreign_key, row_format,
     show::{logged_definition, logged_drop},
@@ -14,7 +14,8 @@ use super::{
     way::Asked,
 };
 use crate::{
-    command::TableName, error::SqlError, foreign_key_text, output::Done, plan::SelectedColumn,
+    command::TableName, error::SqlError, foreign_key_text, lexer::is_proper, output::Done,
+    plan::SelectedColumn,
 };
 use cohort_engine::{
     txn::{Dictionary, Others, Related, SchemaChange, TxnError, concerned_children, restore},
@@ -319,7 +320,7 @@ fn move_tables(
     moved: Vec<(TableId, String, String)>,
     dictionary: &Dictionary,
     text: &str,
-    ctx: &DdlContext<'_>,
+    ctx: &mut DdlContext<'_>,
 ) -> Result<(), Failure> {
     let mut related = Related::default();
     foreign_key::renamed(&moved, dictionary, &mut related, ctx)?;

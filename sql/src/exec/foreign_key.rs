@@ -30,7 +30,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{Batch, LockMode, OnConflict, Read, TxnError},
-    types::{Column, Index, ReferentialAction, Table, Value, key, row},
+    types::{Column, ColumnType, Index, ReferentialAction, Table, Value, key, row},
 };
 use std::sync::Arc;
 
@@ -348,8 +348,9 @@ fn parent(reference: &Reference) -> Result<&Parent, Stop> {
     parent.ok_or_else(|| broken("who is referred to is there").into())
 }
 
-/// What children get in their columns; 1451 if a text is too long for its column, or its character
-/// set does not have all of it.
+/// What children get in their columns; 1451 if a text is too long for its column, its character
+/// set does not have all of it, or it ends with spaces that a CHAR does not keep and by which its
+/// collation tells texts apart.
 fn new_key(reference: &Reference, after: &[u8]) -> Result<Vec<Value>, Stop> {
     let parent = parent(reference)?;
     let row = row::decode(&parent.table, after)?;
@@ -368,6 +369,10 @@ fn new_key(reference: &Reference, after: &[u8]) -> Result<Vec<Value>, Stop> {
 }
 
 fn is_unfit(column: &Column, text: &[u8]) -> bool {
+    let is_char = matches!(column.ty, ColumnType::Char(_));
+    if is_char && !column.collation.pads() && text.ends_with(b" ") {
+        return true;
+    }
     let characters = column.collation.char_count(text) as u64;
     characters * u64::from(column.collation.max_char_bytes()) > u64::from(column.max_bytes())
         || column.collation.charset().foreign_at(text).is_some()

@@ -5,6 +5,7 @@
 use super::{
     EvalContext,
     convert::{self, Number, number},
+    fractions,
 };
 use crate::{error::SqlError, json::atom};
 use cohort_engine::types::{
@@ -133,7 +134,7 @@ pub(super) fn moment(
         Value::DateTime(moment) => Ok(*moment),
         Value::Date(date) => Ok(date.at_midnight()),
         Value::Time(time) => Ok(convert::time_to_datetime(*time, context).unwrap_or_default()),
-        Value::Bytes(text) => match temporal::parse(text) {
+        Value::Bytes(text) => match fractions::parse(text, context) {
             Some(parsed)
                 if convert::acceptable(parsed.value.date, context)
                     || !strict && parsed.value.date.is_valid() =>
@@ -166,7 +167,7 @@ pub(super) fn moment(
 
 /// A TIME with a text: as times, or as texts if that is no time.
 fn time_with_text(time: &Value, text: &[u8], context: &mut EvalContext<'_>) -> Ordering {
-    if let (Value::Time(time), Some(parsed)) = (time, convert::parse_time(text)) {
+    if let (Value::Time(time), Some(parsed)) = (time, fractions::parse_clock(text, context)) {
         return time.micros.cmp(&parsed.value.micros);
     }
     let lost = SqlError::truncated_wrong_value("time", convert::shown(text));

@@ -45,6 +45,8 @@ impl SqlMode {
     pub const STRICT_ALL: SqlMode = SqlMode(131_072);
     /// NO_DIR_IN_CREATE
     pub const NO_DIR_IN_CREATE: SqlMode = SqlMode(262_144);
+    /// TIME_TRUNCATE_FRACTIONAL
+    pub const TIME_TRUNCATE_FRACTIONAL: SqlMode = SqlMode(524_288);
 
     /// MySQL's default.
     pub const DEFAULT: SqlMode = SqlMode(

@@ -1,6 +1,6 @@
 //! Conversions between values, in expressions: what is lost is warned of (1292), never refused.
 
-use super::{EvalContext, ExprType};
+use super::{EvalContext, ExprType, fractions};
 use crate::{
     error::SqlError,
     json::plain,
@@ -347,9 +347,9 @@ pub(super) fn decimal_to_integer(number: &Decimal) -> (Number, bool) {
 pub(super) fn integer(value: &Value, context: &mut EvalContext<'_>) -> Option<Number> {
     Some(match value {
         Value::Bytes(text) => text_to_integer(text, context),
-        // A fraction of a second is rounded by the clock: 23:59:59.9 is the next day.
+        // A fraction of a second is rounded by the clock: 23:59:59.9 is the next day, unless it is cut.
         Value::DateTime(moment) => Number::Int(rounded(*moment, context).to_number()),
-        Value::Time(time) => Number::Int(time.round(0).to_number()),
+        Value::Time(time) => Number::Int(fractions::time(*time, 0, context).to_number()),
         Value::Json(document) => json_integer(document, context),
         other => match number(other, context)? {
             Number::Decimal(n) => {
@@ -398,7 +398,7 @@ fn json_integer(document: &Json, context: &mut EvalContext<'_>) -> Number {
 
 /// A moment without a fraction of a second; after the last second there is no time.
 fn rounded(moment: DateTime, context: &mut EvalContext<'_>) -> DateTime {
-    moment.round(0).unwrap_or_else(|| {
+    fractions::moment(moment, 0, context).unwrap_or_else(|| {
         let lost = SqlError::datetime_overflow("datetime");
         context.warnings.warn(lost);
         moment.date.at_midnight()
@@ -553,13 +553,26 @@ pub(super) fn datetime_of(
         Value::DateTime(moment) => return Some(*moment),
         Value::Date(date) => return Some(date.at_midnight()),
         Value::Time(time) => return time_to_datetime(*time, context),
-        Value::Bytes(text) => temporal::parse(text),
+        Value::Bytes(text) => fractions::parse(text, context),
         Value::Json(document) => {
             let value = moment_of_json(document, "DATETIME/TIMESTAMP", context)?;
             return datetime_of(&value, takes, context);
         }
-        other => moment_of_number(&number(other, context)?),
+        other => {
+            let number = number(other, context)?;
+            moment_of_number(&number, fractions::are_cut(context))
+        }
     };
+    moment_of(parsed, value, takes, context)
+}
+
+/// What has been read of a value as a moment; `None`, with a warning, if it is none.
+fn moment_of(
+    parsed: Option<temporal::Parsed>,
+    value: &Value,
+    takes: Takes,
+    context: &mut EvalContext<'_>,
+) -> Option<DateTime> {
     let parsed = parsed.filter(|parsed| accepted(parsed.value.date, takes, context));
     match parsed {
         Some(parsed) => {
@@ -581,18 +594,19 @@ pub(super) fn datetime_of(
 }
 
 /// The date and time that a number stands for. What follows its point is a part of a second, which
-/// a date has not; it is lost then.
-pub(super) fn moment_of_number(number: &Number) -> Option<temporal::Parsed> {
+/// a date has not; it is lost then. `cut`: so is what is less than a microsecond, else rounded.
+pub(super) fn moment_of_number(number: &Number, cut: bool) -> Option<temporal::Parsed> {
     let (whole, micros) = match number {
         Number::Int(n) => (Some(*n), Some(0)),
         Number::UInt(n) => (i64::try_from(*n).ok(), Some(0)),
         Number::Decimal(n) => {
             let whole = n.with_scale_round(0, RoundingMode::Down);
-            let micros = round(&(&(n - &whole) * &Decimal::from(SECOND)), 0);
+            let micros = fractions::whole_micros(&(n - &whole), cut);
             (whole.to_i64(), micros.to_i64())
         }
         Number::Double(x) => {
-            let micros = ((x - x.trunc()) * SECOND as f64).round();
+            let micros = (x - x.trunc()) * SECOND as f64;
+            let micros = if cut { micros.trunc() } else { micros.round() };
             (x.trunc().to_i64(), micros.to_i64())
         }
     };
@@ -662,11 +676,13 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
             return date(&value, takes, context);
         }
         Value::Bytes(text) => {
+            // Rounded in every mode.
             let parsed = temporal::parse(text);
             if !parsed.is_some_and(|parsed| accepted(parsed.value.date, takes, context)) {
                 warn_temporal("date", value, context);
                 return None;
             }
+            return moment_of(parsed, value, takes, context).map(|moment| moment.date);
         }
         Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_) => {
             let date = small_date(value, context);
@@ -674,7 +690,10 @@ pub(super) fn date(value: &Value, takes: Takes, context: &mut EvalContext<'_>) -
                 return date;
             }
             if let Value::Decimal(number) = value {
-                let moment = moment_of_number(&Number::Decimal(number.clone()));
+                let moment = moment_of_number(
+                    &Number::Decimal(number.clone()),
+                    fractions::are_cut(context),
+                );
                 let date = moment.map(|parsed| parsed.value.date);
                 let date = date.filter(|date| accepted(*date, takes, context));
                 if date.is_none() {
@@ -744,7 +763,7 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
         Value::Time(time) => return Some(*time),
         Value::DateTime(moment) => return Some(moment.time()),
         Value::Date(_) => return Some(Time::default()),
-        Value::Bytes(text) => parse_time(text),
+        Value::Bytes(text) => fractions::parse_clock(text, context),
         Value::Json(document) => {
             let value = moment_of_json(document, "TIME", context)?;
             return time(&value, context);
@@ -756,7 +775,7 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
         other => {
             let number = decimal(other, context)?;
             let whole = number.with_scale_round(0, RoundingMode::Down);
-            let micros = &(&number - &whole) * &Decimal::from(SECOND);
+            let micros = fractions::micros(&(&number - &whole), context);
             let micros = micros.to_i64().unwrap_or(0);
             // Beyond the range of TIME there is none, other than of a text.
             whole
@@ -769,6 +788,15 @@ pub(super) fn time(value: &Value, context: &mut EvalContext<'_>) -> Option<Time>
                 })
         }
     };
+    time_of(parsed, value, context)
+}
+
+/// What has been read of a value as a time; with a warning, if that is not all of it.
+pub(super) fn time_of(
+    parsed: Option<temporal::ParsedTime>,
+    value: &Value,
+    context: &mut EvalContext<'_>,
+) -> Option<Time> {
     match parsed {
         Some(parsed) if !parsed.truncated => Some(parsed.value),
         parsed => {

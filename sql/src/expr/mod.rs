@@ -30,6 +30,7 @@ pub mod context;
 mod convert;
 mod describe;
 mod eval;
+mod fractions;
 pub mod functions;
 #[cfg(test)]
 mod golden;

@@ -123,6 +123,9 @@ impl Printer<'_> {
             ("week", [x]) => format!("week({},{})", value(x)?, self.week_format),
             ("weekofyear", [x]) => format!("week({},3)", value(x)?),
             ("yearweek", [x]) => format!("yearweek({},0)", value(x)?),
+            ("weight_string", [x, length]) => {
+                format!("weight_string({} as char({}))", value(x)?, value(length)?)
+            }
             // Its first argument is a word.
             ("get_format", _) => {
                 return Err(SqlError::not_supported("GET_FORMAT() in a definition"));

@@ -5,6 +5,11 @@ use cohort_engine::types::{Value, decimal};
 use memchr::memchr2;
 use std::borrow::Cow;
 
+/// Whether a database, table or column can be called so at all.
+pub fn is_proper(name: &str) -> bool {
+    !name.is_empty() && !name.ends_with(' ') && !name.contains('\0')
+}
+
 /// The name that a `Word` or `QuotedName` (or a variable, without its `@`s) stands for. Bytes
 /// that are not UTF-8 are replaced, and so are characters that no name has: see `is_beyond_names`.
 #[must_use]

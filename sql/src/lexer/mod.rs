@@ -10,7 +10,9 @@ mod tests;
 mod value_kind;
 
 pub use fingerprint::Lifted;
-pub use literal::{bits, hints, in_names, is_beyond_names, name, number, string, string_value};
+pub use literal::{
+    bits, hints, in_names, is_beyond_names, is_proper, name, number, string, string_value,
+};
 pub use value_kind::{TEXT_LENGTH_MAX, ValueKind};
 
 use memchr::{memchr, memchr2};

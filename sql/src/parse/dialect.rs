@@ -286,16 +286,41 @@ fn call_follows(parser: &Parser, function: &str) -> bool {
     is_name && is_token(parser, 1, &Token::LParen)
 }
 
-/// `WEIGHT_STRING(text [AS CHAR(n)])` as a call, which is refused: what it is made as is not kept.
+/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])` as a call: of the text and n, or of the text as
+/// CAST AS BINARY(n) makes it.
 fn weight_string(parser: &mut Parser) -> Result<Expr, ParserError> {
     let name = parser.parse_identifier()?;
     parser.expect_token(&Token::LParen)?;
     let text = parser.parse_expr()?;
-    if parser.parse_keyword(Keyword::AS) {
-        parser.parse_data_type()?;
+    if !parser.parse_keyword(Keyword::AS) {
+        parser.expect_token(&Token::RParen)?;
+        return Ok(call(name, vec![text]));
+    }
+    let kind = parser.expect_one_of_keywords(&[Keyword::CHAR, Keyword::BINARY])?;
+    parser.expect_token(&Token::LParen)?;
+    let place = parser.peek_token_ref().clone();
+    let length = parser.parse_literal_uint()?;
+    if length == 0 {
+        return parser.expected_ref("a length", &place);
     }
     parser.expect_token(&Token::RParen)?;
-    Ok(call(name, vec![text]))
+    parser.expect_token(&Token::RParen)?;
+    if kind == Keyword::BINARY {
+        return Ok(call(
+            name,
+            vec![Expr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(text),
+                data_type: DataType::Binary(Some(length)),
+                format: None,
+            }],
+        ));
+    }
+    let length = Value::Number(length.to_string(), false);
+    Ok(call(
+        name,
+        vec![text, Expr::Value(length.with_empty_span())],
+    ))
 }
 
 /// `JSON_VALUE(document, path [RETURNING type] [… ON EMPTY] [… ON ERROR])` as a call that says all

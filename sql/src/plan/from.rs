@@ -15,6 +15,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, comparison_collation, infer},
+    lexer::is_proper,
     output::ColumnMeta,
     privileges::Privilege,
     statements::Who,
@@ -646,6 +647,14 @@ impl Planner<'_> {
             return Err(self.text.error_at_word(&variable.value));
         }
         let parts: Vec<&str> = idents.iter().map(|ident| ident.value.as_str()).collect();
+        if let Some(wrong) = parts.last().filter(|name| !is_proper(name)) {
+            return Err(SqlError::wrong_table_name(wrong));
+        }
+        if let [database, _] = parts.as_slice()
+            && !is_proper(database)
+        {
+            return Err(SqlError::wrong_database_name(database));
+        }
         let (database, table) = match parts.as_slice() {
             [table] if self.context.settings.database.is_empty() => {
                 let _ = table;

@@ -16,7 +16,7 @@ use crate::{
         coercibility, comparison_collation, infer, is_aggregate, is_window_function,
         plain_arguments, plain_call, resolve::check_constant, visit_operands_mut,
     },
-    lexer::ValueKind,
+    lexer::{ValueKind, is_proper},
 };
 use cohort_engine::types::{Collation, Value, schema::DefaultValue};
 use sqlparser::ast;
@@ -337,7 +337,12 @@ fn opposite(op: BinaryOp) -> BinaryOp {
 
 /// Whether ORDER BY says DESC.
 pub(super) fn dotted(path: &[ast::Ident]) -> String {
-    let parts: Vec<&str> = path.iter().map(|i| i.value.as_str()).collect();
+    let parts = path.iter().map(|i| i.value.as_str());
+    let parts: Vec<&str> = match path {
+        // A table without a name is not told.
+        [table, _] if table.value.is_empty() => parts.skip(1).collect(),
+        _ => parts.collect(),
+    };
     parts.join(".")
 }
 
@@ -638,6 +643,11 @@ impl Scope for Planner<'_> {
             && !names.sees_table(&table.value)
         {
             return Err(SqlError::unknown_table_in(&table.value, names.clause));
+        }
+        if let [database, _, _] = path
+            && !is_proper(&database.value)
+        {
+            return Err(SqlError::wrong_database_name(&database.value));
         }
         let unknown = SqlError::unknown_column(dotted(path), names.clause);
         Err(self.hidden_column(path).unwrap_or(unknown))

@@ -268,11 +268,14 @@ impl Session {
                     self.set_options(&mut account, options)?;
                     changed.push(account);
                 }
-                None if if_exists => {
-                    let note = SqlError::user_does_not_exist(name(&spec.name));
-                    self.state.warnings.note(note);
-                }
-                None => failed.push(Named::is_missing(&spec.name)),
+                None => match &options.default_roles {
+                    Some(roles) => self.default_of_nobody(roles, &spec.name)?,
+                    None if if_exists => {
+                        let note = SqlError::user_does_not_exist(name(&spec.name));
+                        self.state.warnings.note(note);
+                    }
+                    None => failed.push(Named::is_missing(&spec.name)),
+                },
             }
         }
         fail("ALTER USER", &failed)?;
@@ -457,6 +460,13 @@ impl Session {
         let mut accounts: Vec<Account> = users.list().iter().map(|a| Account::clone(a)).collect();
         for (from, to) in pairs {
             let (from, is_self) = (self.resolved(from), to.current);
+            let is_role = |id: &UserName| {
+                let mut all = accounts.iter();
+                all.any(|account| account.grants.role(&id.user, &id.host).is_some())
+            };
+            if is_role(&from) || is_role(to) {
+                return Err(SqlError::rename_role());
+            }
             let taken = accounts
                 .iter()
                 .any(|account| account.is(&to.user, &to.host));
@@ -466,10 +476,6 @@ impl Session {
                 continue;
             };
             removed.push(accounts[found].clone());
-            let has_it = |account: &Account| account.grants.role(&from.user, &from.host).is_some();
-            if accounts.iter().any(has_it) {
-                return Err(SqlError::rename_role());
-            }
             (accounts[found].user, accounts[found].host) = (to.user.clone(), to.host.clone());
         }
         fail("RENAME USER", &failed)?;

@@ -272,7 +272,13 @@ impl Session {
         if let Show::CreateTable(table) | Show::CreateView(table) = what {
             self.check_locked_name(table)?;
         }
-        let shown = show::show(&mut self.state, what, filter, params)?;
+        let mut shown = show::show(&mut self.state, what, filter, params)?;
+        if show::is_query(what) {
+            let limit = self.state.settings().select_limit;
+            shown
+                .rows
+                .truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
         self.send(&shown, !keeps, out)
     }
 

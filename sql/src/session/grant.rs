@@ -339,15 +339,8 @@ impl Session {
         let mut changed = Vec::new();
         for user in users {
             let Some(account) = self.find_account(&known, user) else {
-                let user = self.resolved(user);
-                let role = match roles {
-                    DefaultRoles::These(roles) => roles.first(),
-                    DefaultRoles::None | DefaultRoles::All => None,
-                };
-                return Err(match role {
-                    Some(role) => not_granted(&pair(role), (&user.user, &user.host)),
-                    None => self.unknown_id(&user),
-                });
+                self.default_of_nobody(roles, user)?;
+                continue;
             };
             let mut account = Account::clone(account);
             account.default_roles = self.default_roles(&account, roles)?;
@@ -356,6 +349,23 @@ impl Session {
         let roles = self.default_roles_text(roles);
         let text = format!("SET DEFAULT ROLE {roles} TO {}", names(&changed));
         self.store_users(text, &changed, &[])
+    }
+
+    /// What is told of default roles for an account that is not there: nothing of none.
+    pub(super) fn default_of_nobody(
+        &self,
+        roles: &DefaultRoles,
+        user: &UserName,
+    ) -> Result<(), SqlError> {
+        let user = self.resolved(user);
+        match roles {
+            DefaultRoles::None => Ok(()),
+            DefaultRoles::These(roles) => match roles.first() {
+                Some(role) => Err(not_granted(&pair(role), (&user.user, &user.host))),
+                None => Ok(()),
+            },
+            DefaultRoles::All => Err(self.unknown_id(&user)),
+        }
     }
 
     /// The default roles that an account is to have: 3530 for one that it was not granted.

@@ -49,7 +49,7 @@ use crate::{
     command::{self, AccountStatement, Command, Cursor},
     compression::Compression,
     error::SqlError,
-    lexer::{Kind, Lexer, Lifted, Mode, Token},
+    lexer::{Kind, Lexer, Lifted, Mode, Token, is_proper},
     output::{ColumnMeta, Done, Output},
     rights::Rights,
     show::{self, Shown},
@@ -624,6 +624,12 @@ impl Session {
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         if self.state.must_change_password {
             return Err(SqlError::must_change_password());
+        }
+        if name.is_empty() {
+            return Err(SqlError::no_database());
+        }
+        if !is_proper(name) {
+            return Err(SqlError::wrong_database_name(name));
         }
         self.state.refresh_rights();
         if !self.state.rights.enters(name) {

@@ -230,6 +230,9 @@ impl Session {
             name @ ("character_set_database" | "collation_database") => {
                 Some(SqlError::updating_deprecated(name))
             }
+            "log_error_services" if text_of(&value).is_empty() => {
+                Some(SqlError::empty_error_log_pipeline())
+            }
             "restrict_fk_on_non_standard_key" if value == Value::Int(0) => {
                 Some(SqlError::unsafe_parents())
             }

@@ -106,6 +106,39 @@ pub fn show(
     filter::apply(session, shown, condition, params)
 }
 
+/// Whether it is a query of tables behind it, which sql_select_limit counts for.
+pub fn is_query(what: &Show) -> bool {
+    match what {
+        Show::Databases
+        | Show::Tables { .. }
+        | Show::TableStatus { .. }
+        | Show::Columns { .. }
+        | Show::Index(_)
+        | Show::Variables { .. }
+        | Show::Status { .. }
+        | Show::CountWarnings { .. }
+        | Show::Engines
+        | Show::Collations
+        | Show::CharacterSets
+        | Show::Plugins
+        | Show::Nothing(_) => true,
+        Show::CreateTable(_)
+        | Show::CreateView(_)
+        | Show::CreateDatabase { .. }
+        | Show::CreateUser(_)
+        | Show::ProcessList { .. }
+        | Show::Warnings { .. }
+        | Show::EngineStatus
+        | Show::Privileges
+        | Show::Grants { .. }
+        | Show::BinaryLogs
+        | Show::BinaryLogStatus
+        | Show::BinlogEvents { .. }
+        | Show::Replicas
+        | Show::ReplicaStatus => false,
+    }
+}
+
 /// The columns of what it shows, for those who ask before; none if it cannot be shown now.
 pub fn columns(session: &mut State, what: &Show, condition: &Filter) -> Vec<ColumnMeta> {
     unfiltered(session, what, condition).map_or_else(|_| Vec::new(), |shown| shown.metas())

@@ -666,7 +666,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "sql_select_limit",
-        "rows that a SELECT without LIMIT returns at most",
+        "rows that a SELECT without LIMIT, or a SHOW that is a query, returns at most",
     ),
     (
         "sql_warnings",

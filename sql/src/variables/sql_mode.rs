@@ -47,7 +47,7 @@ const NAMES: [&str; 33] = [
 
 /// What each mode changes; those that stand for others are these.
 #[cfg(test)]
-pub(super) const EFFECTS: [(&str, Effect); 19] = {
+pub(super) const EFFECTS: [(&str, Effect); 20] = {
     use Effect::{Nothing, Shown};
     const MODES: &str = "sql/tests/golden/modes.sql";
     const OBEYED: &str = "sql/tests/golden/obeyed.sql";
@@ -83,11 +83,15 @@ pub(super) const EFFECTS: [(&str, Effect); 19] = {
             "NO_ENGINE_SUBSTITUTION",
             Shown("sql/tests/golden/storage_engines.sql"),
         ),
+        (
+            "TIME_TRUNCATE_FRACTIONAL",
+            Shown("sql/tests/golden/fractions_cut.sql"),
+        ),
     ]
 };
 
 /// Modes that are refused, because what they change is not done here.
-pub(super) const REFUSED: [&str; 2] = ["PAD_CHAR_TO_FULL_LENGTH", "TIME_TRUNCATE_FRACTIONAL"];
+pub(super) const REFUSED: [&str; 1] = ["PAD_CHAR_TO_FULL_LENGTH"];
 
 impl Modes {
     /// Its bits.
@@ -141,6 +145,7 @@ impl Modes {
             (26, SqlMode::ERROR_FOR_DIVISION_BY_ZERO),
             (29, SqlMode::HIGH_NOT_PRECEDENCE),
             (30, SqlMode::NO_ENGINE_SUBSTITUTION),
+            (32, SqlMode::TIME_TRUNCATE_FRACTIONAL),
         ];
         let set = pairs.into_iter().filter(|(bit, _)| on(*bit));
         set.fold(SqlMode::default(), |modes, (_, mode)| modes.with(mode))

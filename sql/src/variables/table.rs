@@ -347,7 +347,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("sql_quote_show_create", Both, Pinned, Bool, "ON"),
     ("sql_require_primary_key", Both, Dynamic(Shown("sql/tests/golden/guarded.sql")), Bool, "OFF"),
     ("sql_safe_updates", Both, Dynamic(Shown("sql/tests/golden/obeyed.sql")), Bool, "OFF"),
-    ("sql_select_limit", Both, Dynamic(Shown("sql/tests/golden/variables.sql")), UInt { min: 0, max: u64::MAX }, "18446744073709551615"),
+    ("sql_select_limit", Both, Dynamic(Shown("sql/tests/golden/shown_at_most.sql")), UInt { min: 0, max: u64::MAX }, "18446744073709551615"),
     ("sql_warnings", Both, Dynamic(Shown("sql/tests/golden/obeyed.sql")), Bool, "OFF"),
     ("ssl_ca", Global, Dynamic(Shown(".ci/clients/tls.py")), NullText, "NULL"),
     ("ssl_capath", Global, Pinned, NullText, "NULL"),

@@ -1,6 +1,6 @@
 //! The foreign keys that CREATE TABLE and ALTER TABLE add, and the keys that are made for them.
 
-use super::check_parent;
+use super::{check_parent, warn_of_parent};
 use crate::{
     ddl::{
         DdlContext,
@@ -107,11 +107,7 @@ pub(in crate::ddl) fn add(
         };
         if let Some(parent) = parent {
             check_parent(&key, table, parent, ctx.parents_unique)?;
-            let index = key.parent_index(parent);
-            if index.is_none_or(|index| !key.is_whole(index)) {
-                let warning = SqlError::foreign_key_to_non_unique(&key.name);
-                ctx.warnings.warn(warning);
-            }
+            warn_of_parent(&key, parent, ctx);
         } else if ctx.foreign_key_checks {
             return Err(SqlError::referenced_table_missing(&key.parent));
         }

@@ -16,8 +16,18 @@ mod others;
 pub(super) use define::{NewKeys, add, drop_redundant, generated_keys, kept, needed};
 pub(super) use others::{altered, created, dropped, moved_and_altered, renamed, truncated};
 
+use super::DdlContext;
 use crate::error::SqlError;
 use cohort_engine::types::{Column, ColumnType, ForeignKey, Table};
+
+/// 6124 where several rows of the parent may have what a row of the child refers to.
+fn warn_of_parent(key: &ForeignKey, parent: &Table, ctx: &mut DdlContext<'_>) {
+    let index = key.parent_index(parent);
+    if index.is_none_or(|index| !key.is_whole(index)) {
+        let warning = SqlError::foreign_key_to_non_unique(&key.name);
+        ctx.warnings.warn(warning);
+    }
+}
 
 /// Checks a foreign key against its parent: 3734, 3780, 6125, 1822. `unique`:
 /// restrict_fk_on_non_standard_key.

@@ -3,7 +3,7 @@
 use super::{
     Fit, check_parent,
     define::{generated_prefix, keep},
-    fit, incompatible, not_alike,
+    fit, incompatible, not_alike, warn_of_parent,
 };
 use crate::{
     ddl::{DdlContext, check},
@@ -35,7 +35,7 @@ pub(in crate::ddl) fn created(
     table: &Table,
     dictionary: &Dictionary,
     related: &mut Related,
-    ctx: &DdlContext<'_>,
+    ctx: &mut DdlContext<'_>,
 ) -> Result<(), SqlError> {
     for (child, key) in references(dictionary, table.full_name()) {
         let fits = check_parent(key, child, table, ctx.parents_unique);
@@ -43,6 +43,7 @@ pub(in crate::ddl) fn created(
             true => SqlError::cannot_add_foreign_key(),
             false => error,
         })?;
+        warn_of_parent(key, table, ctx);
         keep(child, related);
     }
     Ok(())
@@ -94,7 +95,7 @@ pub(in crate::ddl) fn renamed(
     moved: &[(TableId, String, String)],
     dictionary: &Dictionary,
     related: &mut Related,
-    ctx: &DdlContext<'_>,
+    ctx: &mut DdlContext<'_>,
 ) -> Result<(), SqlError> {
     let mut concerned: Vec<&Arc<Table>> = Vec::new();
     for (id, database, name) in moved {
@@ -146,7 +147,7 @@ pub(in crate::ddl) fn moved_and_altered(
     (database, name): (&str, &str),
     dictionary: &Dictionary,
     related: &mut Related,
-    ctx: &DdlContext<'_>,
+    ctx: &mut DdlContext<'_>,
 ) -> Result<(), SqlError> {
     let moved = [(old.id, database.to_owned(), name.to_owned())];
     *new = follow(new, &moved, dictionary);

@@ -6,6 +6,7 @@ use crate::{
         CheckSyntax, Constraint, ForeignKeySyntax, IndexType, KeyKind, KeySyntax, PartSyntax,
     },
     error::SqlError,
+    lexer::is_proper,
 };
 use cohort_engine::types::ReferentialAction;
 
@@ -105,6 +106,9 @@ pub(super) fn references(c: &mut Cursor, columns: Vec<String>) -> Parsed<Foreign
     let mut parent_columns = Vec::new();
     if c.eat_symbol("(") {
         parent_columns = c.list(Cursor::name)?;
+        if let Some(wrong) = parent_columns.iter().find(|name| !is_proper(name)) {
+            return Err(SqlError::wrong_column_name(wrong));
+        }
         c.expect_symbol(")")?;
     }
     // Whatever is said, a NULL in one column is enough: MySQL, too, takes these words only.

@@ -17,6 +17,7 @@ use super::syntax::{
 use crate::{
     command::{Cursor, Parsed},
     error::SqlError,
+    lexer::is_proper,
 };
 pub(super) use alter::{ALGORITHMS, LOCKS};
 
@@ -78,7 +79,7 @@ fn unsupported(c: &Cursor, verb: &str) -> SqlError {
 fn create(c: &mut Cursor) -> Parsed<Statement> {
     if c.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
         let if_not_exists = c.eat_all(&["IF", "NOT", "EXISTS"]);
-        let name = c.name()?;
+        let name = c.database()?;
         return Ok(Statement::CreateDatabase {
             name,
             if_not_exists,
@@ -128,7 +129,7 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
     if c.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
         let if_exists = c.eat_all(&["IF", "EXISTS"]);
         return Ok(Statement::DropDatabase {
-            name: c.name()?,
+            name: c.database()?,
             if_exists,
         });
     }
@@ -170,7 +171,7 @@ fn drop(c: &mut Cursor) -> Parsed<Statement> {
         return Err(unsupported(c, "DROP"));
     };
     let if_exists = c.eat_all(&["IF", "EXISTS"]);
-    let names = vec![c.table()?];
+    let names = vec![c.routine()?];
     Ok(Statement::DropAbsent {
         kind,
         names,
@@ -287,10 +288,11 @@ fn alter(c: &mut Cursor) -> Parsed<Statement> {
         if c.at_end() {
             return Err(c.error());
         }
-        return Ok(Statement::AlterDatabase {
-            name,
-            charset: options::database_options(c)?,
-        });
+        let charset = options::database_options(c)?;
+        return match name {
+            Some(name) if !is_proper(&name) => Err(SqlError::wrong_database_name(name)),
+            name => Ok(Statement::AlterDatabase { name, charset }),
+        };
     }
     if !c.eat("TABLE") {
         if let Some(view) = view::view(c, true)? {

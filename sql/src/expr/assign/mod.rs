@@ -6,7 +6,7 @@ mod text;
 use super::{
     EvalContext, Expr, ExprType, SqlMode, as_stored_number,
     convert::{self, Flaw, Number},
-    infer,
+    fractions, infer,
     types::NOT_FIXED,
 };
 use crate::{
@@ -401,6 +401,12 @@ impl Target<'_, '_> {
                 (number, lost) = self.text_to_integer(text);
                 number
             }
+            moment @ (Value::DateTime(_) | Value::Time(_)) => {
+                match convert::integer(moment, self.context) {
+                    Some(Number::Int(n)) => n.into(),
+                    _ => 0,
+                }
+            }
             other => match convert::number(other, self.context) {
                 Some(Number::Int(n)) => n.into(),
                 Some(Number::UInt(n)) => n.into(),
@@ -694,15 +700,17 @@ impl Target<'_, '_> {
     /// The moment that a text or number stands for, by the modes about zero dates.
     fn moment(&mut self, value: &Value, kind: &str) -> Result<Option<Parsed>, SqlError> {
         let parsed = match value {
-            Value::Bytes(text) => temporal::parse(text),
+            Value::Bytes(text) => fractions::parse(text, self.context),
             Value::Date(date) => Some(whole(date.at_midnight(), false)),
             Value::DateTime(moment) => Some(whole(*moment, true)),
             Value::Time(time) => {
                 convert::time_to_datetime(*time, self.context).map(|moment| whole(moment, true))
             }
-            other => convert::number(other, self.context)
-                .as_ref()
-                .and_then(convert::moment_of_number),
+            other => {
+                let number = convert::number(other, self.context);
+                let cut = fractions::are_cut(self.context);
+                number.and_then(|number| convert::moment_of_number(&number, cut))
+            }
         };
         let Some(parsed) = parsed else {
             let is_beyond = match value {
@@ -735,12 +743,15 @@ impl Target<'_, '_> {
             return Ok(Value::Date(Date::default()));
         };
         // Rounded to a second, it may be the next day.
-        let Some(moment) = parsed.value.round(0) else {
+        let Some(moment) = fractions::moment(parsed.value, 0, self.context) else {
             self.out_of_range()?;
             return Ok(Value::Date(parsed.value.date));
         };
         if moment.micros != 0 {
-            self.part_lost("date", value);
+            match value {
+                Value::DateTime(_) => self.part_lost("date", &Value::DateTime(moment)),
+                value => self.part_lost("date", value),
+            }
         }
         Ok(Value::Date(moment.date))
     }
@@ -750,7 +761,7 @@ impl Target<'_, '_> {
             return Ok(Value::DateTime(DateTime::default()));
         };
         let moment = convert::apply_offset(parsed.value, parsed.offset_seconds, self.context);
-        let Some(moment) = moment.round(fsp) else {
+        let Some(moment) = fractions::moment(moment, fsp, self.context) else {
             self.out_of_range()?;
             return Ok(Value::DateTime(parsed.value.truncate(fsp)));
         };
@@ -773,7 +784,7 @@ impl Target<'_, '_> {
         let parsed = match value {
             Value::Time(time) => Some((*time, false)),
             Value::Bytes(text) if text.trim_ascii().is_empty() => Some((Time::default(), false)),
-            Value::Bytes(text) => convert::parse_time(text).map(|parsed| {
+            Value::Bytes(text) => fractions::parse_clock(text, self.context).map(|parsed| {
                 had_date = parsed.had_date;
                 (parsed.value, parsed.truncated)
             }),
@@ -796,7 +807,7 @@ impl Target<'_, '_> {
         if had_date {
             self.part_lost("time", value);
         }
-        Ok(Value::Time(time.round(fsp)))
+        Ok(Value::Time(fractions::time(time, fsp, self.context)))
     }
 
     fn year(&mut self, value: &Value) -> Result<Value, SqlError> {

@@ -3,7 +3,7 @@
 use super::{Args, Function, Typing, function};
 use crate::{
     error::SqlError,
-    expr::{EvalContext, ExprType, compare::moment, convert},
+    expr::{EvalContext, ExprType, compare::moment, convert, fractions},
 };
 use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value, temporal};
 
@@ -65,7 +65,7 @@ fn bound(
         return Ok(moment.map_or(Value::Null, Value::DateTime));
     };
     let shown = convert::shown(text);
-    let parsed = temporal::parse(text).filter(|parsed| {
+    let parsed = fractions::parse(text, context).filter(|parsed| {
         let date = parsed.value.date;
         date.is_zero() || date.is_valid() && convert::acceptable(date, context)
     });
@@ -98,7 +98,7 @@ pub(in crate::expr) static AS_TIME: Function = function(
         let Some(text) = args.string(0, context)? else {
             return Ok(Value::Null);
         };
-        let Some(parsed) = convert::parse_time(&text) else {
+        let Some(parsed) = fractions::parse_clock(&text, context) else {
             let lost = SqlError::truncated_wrong_value("time", convert::shown(&text));
             context.warnings.warn(lost);
             return Ok(Value::Time(Time { micros: i64::MAX }));

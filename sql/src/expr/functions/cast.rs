@@ -4,13 +4,26 @@ use super::{Function, function};
 use crate::{
     error::SqlError,
     expr::{
-        EvalContext, ExprType,
+        EvalContext, ExprType, SqlMode,
         convert::{self, Number, Takes},
-        reinterpret,
+        fractions, reinterpret,
     },
     text::FLOAT_CHARS,
 };
 use cohort_engine::types::{Collation, ColumnType, Date, Value, decimal as exact, temporal};
+
+/// A text without the digits of a fraction of a second that are cut. It has no name in SQL.
+pub(in crate::expr) static SHORTENED: Function = function(
+    "shortened",
+    (1, 1),
+    |t| t.ty(0),
+    |args, context| {
+        Ok(match args.value(0, context)?.into_owned() {
+            Value::Bytes(text) => Value::Bytes(fractions::read(&text, context).into_owned()),
+            other => other,
+        })
+    },
+);
 
 /// What CAST AS BINARY(n) has made, filled up to its length with zeros. It has no name in SQL.
 pub(in crate::expr) static PADDED: Function = function(
@@ -60,15 +73,18 @@ pub(in crate::expr) fn cast(
         ColumnType::Float => {
             convert::double(value, context).map_or(Value::Null, |x| Value::Float(x as f32))
         }
-        ColumnType::Date => convert::date(value, Takes::Allowed, context)
+        ColumnType::Date => date(value, context)
             .filter(|date| convert::acceptable(*date, context))
             .map_or(Value::Null, Value::Date),
         ColumnType::Time(fsp) => {
-            convert::time(value, context).map_or(Value::Null, |time| Value::Time(time.round(fsp)))
+            let time = convert::time(value, context);
+            time.map_or(Value::Null, |time| {
+                Value::Time(fractions::time(time, fsp, context))
+            })
         }
         ColumnType::DateTime(fsp) | ColumnType::Timestamp(fsp) => convert::datetime(value, context)
             .filter(|moment| convert::acceptable(moment.date, context))
-            .and_then(|moment| moment.round(fsp))
+            .and_then(|moment| fractions::moment(moment, fsp, context))
             .map_or(Value::Null, Value::DateTime),
         ColumnType::Year => year(value, context),
         _ => match integer(value, to.unsigned, context) {
@@ -85,6 +101,17 @@ pub(in crate::expr) fn cast(
             None => Value::Null,
         },
     })
+}
+
+/// A fraction of a second that is rounded may make it the next day.
+pub(super) fn date(value: &Value, context: &mut EvalContext<'_>) -> Option<Date> {
+    match value {
+        Value::Bytes(text) if fractions::are_cut(context) => {
+            let read = fractions::read(text, context).into_owned();
+            convert::date(&Value::Bytes(read), Takes::Allowed, context)
+        }
+        value => convert::date(value, Takes::Allowed, context),
+    }
 }
 
 /// A decimal that is cast to an unsigned integer may be one beyond the signed ones.
@@ -277,6 +304,7 @@ fn is_year(text: &[u8]) -> bool {
 pub(in crate::expr) fn temporal_literal(
     column_type: ColumnType,
     text: &[u8],
+    mode: SqlMode,
 ) -> Result<(Value, ExprType), SqlError> {
     // As many digits of a second as were written.
     let fsp = super::fraction_digits(text);
@@ -300,7 +328,7 @@ pub(in crate::expr) fn temporal_literal(
             )),
             _ => Err(SqlError::incorrect_value("TIME", shown())),
         },
-        _ => match temporal::parse(text) {
+        _ => match temporal::parse(&fractions::read_by(text, mode)) {
             Some(parsed)
                 if parsed.value.date.is_valid() && parsed.has_time && !parsed.truncated =>
             {

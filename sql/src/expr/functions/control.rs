@@ -6,7 +6,7 @@ use crate::{
     expr::{
         EvalContext, Expr, ExprType,
         compare::{compare, compare_with},
-        convert, infer,
+        convert, fractions, infer,
         types::{NOT_FIXED, common_type},
     },
 };
@@ -211,12 +211,12 @@ fn extreme(
 /// date stays as it is.
 fn dated(value: Value, args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let moment = match &value {
-        Value::Bytes(text) => temporal::parse(text).map(|parsed| parsed.value),
+        Value::Bytes(text) => fractions::parse(text, context).map(|parsed| parsed.value),
         Value::Date(date) => Some(date.at_midnight()),
         Value::DateTime(moment) => Some(*moment),
         number => convert::number(number, context)
             .as_ref()
-            .and_then(convert::moment_of_number)
+            .and_then(|number| convert::moment_of_number(number, fractions::are_cut(context)))
             .map(|parsed| parsed.value)
             .filter(|moment| !moment.date.is_zero()),
     };

@@ -20,10 +20,11 @@ mod server;
 mod sets;
 mod string;
 mod temporal;
+mod weights;
 
 pub use aes::CipherMode;
 pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
-pub(super) use cast::PADDED;
+pub(super) use cast::{PADDED, SHORTENED};
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
 pub(super) use string::{AS_CHARACTERS, CONVERTED, converted};
@@ -372,20 +373,30 @@ impl<'a> Args<'a> {
         let value = self.exact(i, context)?;
         Ok(convert::decimal(&value, context))
     }
+    /// An argument as CAST makes a date of it.
     fn date(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<Date>, SqlError> {
-        self.date_of(i, Takes::Allowed, context)
+        let value = self.day(i, context)?;
+        Ok(cast::date(&value, context))
     }
-    /// The same for who takes other dates.
+    fn day<'x, 'c: 'x>(
+        &'x self,
+        i: usize,
+        context: &mut EvalContext<'c>,
+    ) -> Result<Cow<'x, Value>, SqlError> {
+        let value = self.dated(i, context)?;
+        let Some(arg) = self.args.get(i) else {
+            return Ok(value);
+        };
+        Ok(arg.bound_moment(value, context))
+    }
+    /// An argument as a date, for who takes these.
     fn date_of(
         &self,
         i: usize,
         takes: Takes,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Date>, SqlError> {
-        let mut value = self.dated(i, context)?;
-        if let Some(arg) = self.args.get(i) {
-            value = arg.bound_moment(value, context);
-        }
+        let value = self.day(i, context)?;
         let date = convert::date(&value, takes, context);
         // Columns may hold what conversions would not take.
         Ok(date.filter(|date| takes != Takes::Whole || !date.has_zero_part()))
@@ -507,7 +518,7 @@ pub(super) fn unify<'v>(
 }
 
 /// All functions, by module.
-const TABLES: [&[Function]; 13] = [
+const TABLES: [&[Function]; 14] = [
     control::FUNCTIONS,
     string::FUNCTIONS,
     numeric::FUNCTIONS,
@@ -521,12 +532,12 @@ const TABLES: [&[Function]; 13] = [
     periods::FUNCTIONS,
     compressed::FUNCTIONS,
     server::FUNCTIONS,
+    weights::FUNCTIONS,
 ];
 
 /// Functions that MySQL has and that are not here yet.
 const MISSING: &[&str] = &[
     "json_table",
-    "weight_string",
     "sounds",
     "extractvalue",
     "updatexml",

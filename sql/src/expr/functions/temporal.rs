@@ -11,6 +11,7 @@ use crate::{
         EvalContext, Expr, ExprType, SqlMode, TimeZone,
         convert::{self, Number, Takes},
         describe::call,
+        fractions,
         types::coercibility,
     },
 };
@@ -441,7 +442,7 @@ fn sec_to_time(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     let Some(seconds) = convert::decimal(&value, context) else {
         return Ok(Value::Null);
     };
-    let micros = convert::round(&(&seconds * &Decimal::from(SECOND)), 0);
+    let micros = fractions::micros(&seconds, context);
     let micros = micros.to_i64().unwrap_or(if micros.is_negative() {
         i64::MIN
     } else {
@@ -484,9 +485,7 @@ fn maketime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, Sql
         return Ok(Value::Null);
     };
     let negative = second.is_negative();
-    let micros = convert::round(&(&second * &Decimal::from(SECOND)), 0)
-        .to_i64()
-        .unwrap_or(-1);
+    let micros = fractions::micros(&second, context).to_i64().unwrap_or(-1);
     let is_second = !negative && (0..60 * SECOND).contains(&micros);
     if !(0..60).contains(&minute) || !is_second {
         return Ok(Value::Null);
@@ -512,14 +511,21 @@ enum Clock {
     Moment(DateTime),
 }
 
-fn clock(value: &Value, context: &mut EvalContext<'_>) -> Option<Clock> {
+/// `cut`: its digits beyond microseconds are cut, else rounded.
+fn clock(value: &Value, cut: bool, context: &mut EvalContext<'_>) -> Option<Clock> {
     match value {
         Value::DateTime(moment) => Some(Clock::Moment(*moment)),
         Value::Date(date) => Some(Clock::Moment(date.at_midnight())),
-        Value::Bytes(text) => match temporal::parse(text) {
-            Some(parsed) if is_moment(text, &parsed) => Some(Clock::Moment(parsed.value)),
-            _ => convert::time(value, context).map(Clock::Time),
-        },
+        Value::Bytes(text) => {
+            let read = fractions::read_if(text, cut);
+            match temporal::parse(&read) {
+                Some(parsed) if is_moment(text, &parsed) => Some(Clock::Moment(parsed.value)),
+                _ => {
+                    let parsed = convert::parse_time(&read);
+                    convert::time_of(parsed, value, context).map(Clock::Time)
+                }
+            }
+        }
         Value::Null | Value::Time(_) => convert::time(value, context).map(Clock::Time),
         number => match long_number(number, context) {
             Some(moment) => Some(Clock::Moment(moment)),
@@ -564,7 +570,7 @@ fn is_missing(value: &Value, moment: DateTime, context: &mut EvalContext<'_>) ->
 
 fn timediff(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let (a, b) = (args.value(0, context)?, args.value(1, context)?);
-    let (a, b) = (clock(&a, context), clock(&b, context));
+    let (a, b) = (clock(&a, false, context), clock(&b, false, context));
     let micros = match (a, b) {
         (Some(Clock::Time(a)), Some(Clock::Time(b))) => a.micros - b.micros,
         (Some(Clock::Moment(a)), Some(Clock::Moment(b))) => a.total_micros() - b.total_micros(),
@@ -601,7 +607,7 @@ fn addtime_type(typing: &Typing<'_>) -> ExprType {
 
 fn addtime(args: &Args<'_>, sign: i64, context: &mut EvalContext<'_>) -> Result<Value, SqlError> {
     let value = args.value(0, context)?;
-    let (start, Some(amount)) = (clock(&value, context), args.time(1, context)?) else {
+    let (start, Some(amount)) = (clock(&value, false, context), args.time(1, context)?) else {
         return Ok(Value::Null);
     };
     if matches!(start, Some(Clock::Moment(moment)) if is_missing(&value, moment, context)) {
@@ -648,7 +654,7 @@ fn extract(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, SqlE
         }));
     }
     let value = args.value(0, context)?;
-    Ok(match clock(&value, context) {
+    Ok(match clock(&value, fractions::are_cut(context), context) {
         Some(Clock::Moment(moment)) => {
             let moment = match &*value {
                 Value::Bytes(_) => convert::datetime_of(&value, Takes::ZeroParts, context),
@@ -724,7 +730,7 @@ fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         let text = format.and_then(|format| calendar::format(moment, &format, hour));
         return Ok(text.map_or(Value::Null, Value::Bytes));
     }
-    let time = match clock(&value, context) {
+    let time = match clock(&value, false, context) {
         Some(Clock::Moment(moment)) => Some(moment.time()),
         Some(Clock::Time(time)) => Some(time),
         None => None,
@@ -882,7 +888,7 @@ fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value
         None => return Ok(Value::Null),
         Some(Number::Double(x)) => (x * SECOND as f64).round() as i64,
         Some(number) => {
-            let micros = convert::round(&(&number.into_decimal() * &Decimal::from(SECOND)), 0);
+            let micros = fractions::micros(&number.into_decimal(), context);
             micros.to_i64().unwrap_or(-1)
         }
     };

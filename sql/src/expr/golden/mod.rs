@@ -252,7 +252,7 @@ fn binary_binds_tightly() {
 
 #[test]
 fn what_is_missing_is_refused() {
-    assert!(answer("WEIGHT_STRING('a')").starts_with("! 1235 "));
+    assert!(answer("EXTRACTVALUE('<a/>', '/a')").starts_with("! 1235 "));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::{
         functions::{interval::Unit, json::Otherwise},
         infer, visit_operands,
     },
+    lexer::is_proper,
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
@@ -355,7 +356,17 @@ fn check_fsp(name: &str, digits: &ast::Expr, scope: &dyn Scope) -> Result<(), Sq
 fn call(function: &ast::Function, scope: &mut dyn Scope) -> Result<Expr, SqlError> {
     let written = function.name.to_string().replace('`', "");
     let name = written.to_ascii_lowercase();
-    if function.name.0.len() > 1 {
+    let parts = function.name.0.iter().filter_map(|part| part.as_ident());
+    let parts: Vec<&str> = parts.map(|part| part.value.as_str()).collect();
+    if let Some(wrong) = parts.last().filter(|name| !is_proper(name)) {
+        return Err(SqlError::wrong_routine_name(wrong));
+    }
+    if let [database, _] = parts.as_slice()
+        && !is_proper(database)
+    {
+        return Err(SqlError::wrong_database_name(database));
+    }
+    if parts.len() > 1 {
         return Err(SqlError::does_not_exist("FUNCTION", written));
     }
     let asts: Vec<&ast::Expr> = match plain_call(function, scope)? {

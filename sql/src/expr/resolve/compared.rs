@@ -1,12 +1,12 @@
 //! What a constant becomes that is compared with something of another type, where MySQL converts
 //! it beforehand and not both sides by their values.
 
-use super::{is_constant, literal};
+use super::{Scope, SqlMode, is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
     functions::{
         AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FIXED, FULL_YEAR,
-        exact_literal,
+        SHORTENED, exact_literal,
     },
     infer,
     infer::has_columns,
@@ -31,6 +31,17 @@ pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
         }
         _ => (left, right),
     }
+}
+
+/// With TIME_TRUNCATE_FRACTIONAL a text beside a time has no more digits than are read of it, also
+/// where it is looked for by an index.
+pub(super) fn shortened(text: Expr, other: &Expr, scope: &dyn Scope) -> Expr {
+    let ty = infer(&text);
+    let cuts = scope.sql_mode().has(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+    if !cuts || !ty.is_string() || !matches!(infer(other).ty, Some(ColumnType::Time(_))) {
+        return text;
+    }
+    Expr::call(&SHORTENED, vec![text], ty)
 }
 
 /// Floating point numbers with fixed digits, compared with numbers of which the digits are known,

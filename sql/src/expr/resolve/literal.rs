@@ -288,7 +288,7 @@ pub(super) fn typed_string(typed: &ast::TypedString, scope: &dyn Scope) -> Resul
         }
         other => return Err(SqlError::not_supported(other)),
     };
-    let (value, ty) = temporal_literal(column_type, text.as_bytes())?;
+    let (value, ty) = temporal_literal(column_type, text.as_bytes(), scope.sql_mode())?;
     if matches!(value, Value::DateTime(_))
         && temporal::parse(text.as_bytes()).is_some_and(|p| p.offset_seconds.is_some())
     {
@@ -311,7 +311,7 @@ pub fn moment_text(typed: &ast::TypedString) -> Result<Option<String>, SqlError>
         ast::DataType::Time(..) => ColumnType::Time(6),
         _ => ColumnType::DateTime(6),
     };
-    let (value, ty) = temporal_literal(column_type, text.as_bytes())?;
+    let (value, ty) = temporal_literal(column_type, text.as_bytes(), SqlMode::default())?;
     let has_offset = |p: temporal::Parsed| p.offset_seconds.is_some();
     if column_type == ColumnType::DateTime(6)
         && temporal::parse(text.as_bytes()).is_some_and(has_offset)

@@ -19,7 +19,12 @@ use super::{
     types::{NOT_FIXED, coercibility, common_type, mix_collations, mix_results},
     visit_operands,
 };
-use crate::{collations, error::SqlError, interrupt, lexer::ValueKind};
+use crate::{
+    collations,
+    error::SqlError,
+    interrupt,
+    lexer::{ValueKind, is_proper},
+};
 use cohort_engine::types::{Collation, ColumnType, Value};
 use sqlparser::ast;
 
@@ -437,6 +442,9 @@ fn assignment(
             ":= to anything but a user variable",
         ));
     };
+    if !is_proper(&name) {
+        return Err(SqlError::illegal_user_variable(name));
+    }
     scope.warn(SqlError::deprecated_assignment());
     Ok(Expr::SetUserVariable {
         name,
@@ -515,7 +523,9 @@ fn build(
             compares_as_text(&left, &[&right]),
             compares_as_text(&right, &[&left]),
         );
-        (text_if(texts.0, left), text_if(texts.1, right))
+        let (left, right) = (text_if(texts.0, left), text_if(texts.1, right));
+        let right = compared::shortened(right, &left, scope);
+        (compared::shortened(left, &right, scope), right)
     } else {
         (left, right)
     };

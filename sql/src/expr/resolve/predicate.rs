@@ -319,6 +319,9 @@ fn in_list(
         resolved = candidates.collect::<Result<_, _>>()?;
     }
     let expr = compared::among(expr, &resolved.iter().collect::<Vec<_>>(), true);
+    let resolved = resolved.into_iter();
+    let resolved = resolved.map(|candidate| compared::shortened(candidate, &expr, scope));
+    let resolved: Vec<Expr> = resolved.collect();
     Ok(Expr::In {
         expr: Box::new(expr),
         list: resolved.into(),
@@ -376,6 +379,7 @@ fn between(
     }
     let [expr, low, high] = operands;
     let expr = compared::among(expr, &[&low, &high], false);
+    let [low, high] = [low, high].map(|bound| compared::shortened(bound, &expr, scope));
     Ok(Expr::Between {
         expr: Box::new(expr),
         low: Box::new(low),
