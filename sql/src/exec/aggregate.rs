@@ -41,10 +41,16 @@ pub(super) struct Groups<'b> {
     again: bool,
     /// The first key of the part of what is read that the rows are in, where several threads read.
     part: Arc<[u8]>,
+    /// Parts that come before others were read after them: a group may have begun earlier than this
+    /// thread knew.
+    went_back: bool,
+    /// So many groups have begun.
+    begun: usize,
 }
 
 struct Group {
-    /// The part that its first row is in, by its first key, and how many groups this thread had before.
+    /// The part that its first row is in, by its first key, and how many groups this thread had begun
+    /// before.
     begun: (Arc<[u8]>, usize),
     /// The values of its first row, in the block's wanted slots.
     first: Vec<Value>,
@@ -97,11 +103,14 @@ impl<'b> Groups<'b> {
             later: Partitions::default(),
             again: false,
             part: Arc::default(),
+            went_back: false,
+            begun: 0,
         }
     }
 
     /// The rows that follow are in the part of what is read that begins with this key.
     pub fn begin_part(&mut self, low: Vec<u8>) {
+        self.went_back |= *low < *self.part;
         self.part = low.into();
     }
 
@@ -181,18 +190,37 @@ impl<'b> Groups<'b> {
 
     /// Begins a group with the row of the block.
     fn begin(&mut self, grouping: &Grouping, run: &BlockRun<'b>) -> Result<(), Stop> {
-        let slots = self.block.row_slots.iter();
-        let first = slots.map(|slot| run.row.get(*slot).cloned().unwrap_or_default());
-        let first: Vec<Value> = first.collect();
+        let first = self.first(run);
         let states = grouping.aggregates.len() * size_of::<State>();
         self.memory
             .take(memory::size(&first) + self.key.len() + states + 64)?;
         self.groups.push(Group {
-            begun: (Arc::clone(&self.part), self.groups.len()),
+            begun: (Arc::clone(&self.part), self.begun),
             first,
             states: grouping.aggregates.iter().map(State::new).collect(),
         });
+        self.begun += 1;
         Ok(())
+    }
+
+    /// What a group keeps of its first row.
+    fn first(&self, run: &BlockRun<'b>) -> Vec<Value> {
+        let slots = self.block.row_slots.iter();
+        let values = slots.map(|slot| run.row.get(*slot).cloned().unwrap_or_default());
+        values.collect()
+    }
+
+    /// This row comes before those that a group has had, if it is in a part before theirs.
+    fn begin_earlier(&mut self, at: usize, run: &BlockRun<'b>) {
+        let is_earlier = |group: &Group| self.part < group.begun.0;
+        if self.groups.get(at).is_some_and(is_earlier) {
+            let first = self.first(run);
+            let begun = (Arc::clone(&self.part), self.begun);
+            self.begun += 1;
+            if let Some(group) = self.groups.get_mut(at) {
+                (group.first, group.begun) = (first, begun);
+            }
+        }
     }
 
     /// Adds so many rows to the only group, of which all that is wanted is how many they are.
@@ -221,6 +249,10 @@ impl<'b> Groups<'b> {
             false => self.by_key.get(&self.key).copied(),
         };
         let at = match known {
+            Some(at) if self.went_back => {
+                self.begin_earlier(at, run);
+                at
+            }
             Some(at) => at,
             None if self.memory.is_beyond(context.memory_bytes) => {
                 self.later.push(&self.key, &run.row, context)?;

@@ -5,7 +5,8 @@
 //! that are looked up for each row. Where rows are grouped, each thread has groups of its own, which are
 //! put together when all parts are read ([`groups`]); else helpers keep the rows that conditions leave,
 //! until the statement's thread comes to their part ([`rows`]). Each helper has a slot that nobody needed
-//! (`Waiting::lend`), and looks before each part whether somebody does now.
+//! (`Waiting::lend`), and looks after each row whether somebody does now; then it leaves the rest of its part
+//! to others.
 //!
 //! Nobody can tell that there were helpers but by the time it took:
 //!
