@@ -457,13 +457,19 @@ pub(crate) fn load(
 
 /// How large a transaction is about, in bytes; 0 if there is none.
 pub(super) fn size(connection: &mut dyn Connection, gid: &str) -> Result<u64, SqlError> {
-    // What a branch has besides is less than a kilobyte.
-    const SIZE: &str = "SELECT LENGTH(payloads) + LENGTH(steps) + LENGTH(calls) + \
+    // What a branch has besides is less than a kilobyte. No calls are NULL.
+    const SIZE: &str = "SELECT LENGTH(payloads) + LENGTH(steps) + COALESCE(LENGTH(calls), 0) + \
          LENGTH(custom_data) + LENGTH(result) + (SELECT CAST(COALESCE(SUM(\
          1000 + LENGTH(body) + LENGTH(answer)), 0) AS UNSIGNED) FROM branches b WHERE b.gid = g.gid) \
          FROM global_transactions g WHERE gid = ?";
-    let row = connection.run(SIZE, &[text(gid)])?.rows.pop();
-    Ok(row.map_or(0, |row| Row(row.into_iter()).number()))
+    let Some(row) = connection.run(SIZE, &[text(gid)])?.rows.pop() else {
+        return Ok(0);
+    };
+    match row.first() {
+        Some(Value::UInt(bytes)) => Ok(*bytes),
+        Some(Value::Int(bytes)) => Ok(bytes.unsigned_abs()),
+        _ => Err(corrupt("the size of a transaction")),
+    }
 }
 
 /// Makes branches what the calls that their transaction's row tells of made of them.
@@ -650,6 +656,31 @@ mod tests {
             started: 2 * SECOND,
             duration_us: 7,
         });
+    }
+
+    #[test]
+    fn all_that_may_be_large_counts_for_the_size() {
+        const LARGE: usize = 100_000;
+        let mut connection = schema::tests::connection();
+        schema::create(&mut connection, false).expect("tables");
+        assert_eq!(size(&mut connection, "g").expect("none"), 0);
+        let mut new = saga();
+        new.global.custom_data = "x".repeat(LARGE);
+        assert!(insert(&mut connection, &new, true).expect("inserted"));
+        let bytes = size(&mut connection, "g").expect("a size");
+        assert!(bytes >= LARGE as u64, "{bytes}");
+        for column in ["calls", "result", "payloads"] {
+            let change = format!("UPDATE global_transactions SET {column} = REPEAT('x', ?)");
+            let before = size(&mut connection, "g").expect("a size");
+            connection
+                .run(&change, &[Value::UInt(LARGE as u64)])
+                .expect("changed");
+            let after = size(&mut connection, "g").expect("a size");
+            assert!(
+                after > before + LARGE as u64 / 2,
+                "{column}: {before} {after}"
+            );
+        }
     }
 
     #[test]
