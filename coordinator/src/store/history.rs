@@ -4,11 +4,11 @@
 use super::{
     super::{
         decide::Transaction,
-        model::{Cause, Micros, Note, Status},
+        model::{Cause, Micros, Note, Timing},
         plan,
     },
     connection::Connection,
-    rows::{self, NO_TIME, Row, moment, moment_or_null, read_timing, text},
+    rows::{self, NO_TIME, Row, moment, moment_or_null, text},
     webhooks::{self, Untold},
 };
 use cohort_coordinator_core::outside::{Attempt, By, Saved};
@@ -161,37 +161,43 @@ pub(super) fn history(
     const NOTES: &str = "SELECT time, cause, status_before, status_after, reason \
          FROM changes WHERE gid = ? ORDER BY id";
     let attempt = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Some(Attempt {
-            branch_id: row.text(),
-            op: row.text(),
-            timing: read_timing(&mut row)?,
-            result: row.text().into(),
-            error: row.text(),
+        let mut row = Row::of(row);
+        Ok::<_, SqlError>(Attempt {
+            branch_id: row.text()?,
+            op: row.text()?,
+            timing: Timing {
+                started: row.moment()?,
+                duration_us: row.number()?,
+            },
+            result: row.text()?.into(),
+            error: row.text()?,
         })
     };
     let operated = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Operated {
-            time: row.moment().unwrap_or(0),
-            operator: row.text(),
-            operation: row.text(),
-            branch_id: row.text(),
-            op: row.text(),
-            from: row.text(),
-            to: row.text(),
-            reason: row.text(),
-        }
+        let mut row = Row::of(row);
+        Ok::<_, SqlError>(Operated {
+            time: row.moment()?,
+            operator: row.text()?,
+            operation: row.text()?,
+            branch_id: row.text()?,
+            op: row.text()?,
+            from: row.text()?,
+            to: row.text()?,
+            reason: row.text()?,
+        })
     };
     let mut attempts: Vec<Attempt> = Vec::new();
     for statement in [ATTEMPTS, ONLY_CALLS] {
         let found = connection.run(statement, &[text(gid), Value::UInt(limit)])?;
-        attempts.extend(found.rows.into_iter().filter_map(attempt));
+        for row in found.rows {
+            attempts.push(attempt(row)?);
+        }
     }
     if let Some(row) = connection.run(CALLS, &[text(gid)])?.rows.pop() {
-        let calls = plan::read_calls(&Row(row.into_iter()).text());
-        let calls = calls.ok_or_else(|| rows::corrupt("calls"))?;
-        attempts.extend(calls.into_iter().map(succeeded));
+        if let Some(calls) = Row::of(row).text_or_null()? {
+            let calls = plan::read_calls(&calls).ok_or_else(|| rows::corrupt("calls"))?;
+            attempts.extend(calls.into_iter().map(succeeded));
+        }
     }
     attempts.sort_by(|a, b| order(a).cmp(&order(b)));
     // A branch that the transaction's row told of has got a row of its own since then.
@@ -204,20 +210,23 @@ pub(super) fn history(
     let notes = connection.run(NOTES, &[text(gid)])?.rows;
     Ok(History {
         attempts,
-        operations: operations.into_iter().map(operated).collect(),
-        notes: notes.into_iter().filter_map(read_note).collect(),
+        operations: operations
+            .into_iter()
+            .map(operated)
+            .collect::<Result<_, _>>()?,
+        notes: notes.into_iter().map(read_note).collect::<Result<_, _>>()?,
         untold: webhooks::untold(connection, gid)?,
     })
 }
 
-fn read_note(row: Vec<Value>) -> Option<Note> {
-    let mut row = Row(row.into_iter());
-    Some(Note {
+fn read_note(row: Vec<Value>) -> Result<Note, SqlError> {
+    let mut row = Row::of(row);
+    Ok(Note {
         time: row.moment()?,
-        cause: Cause::parse(&row.text())?,
-        from: Status::parse(&row.text())?,
-        to: Status::parse(&row.text())?,
-        reason: row.text(),
+        cause: Cause::parse(&row.text()?).ok_or_else(|| rows::corrupt("a cause"))?,
+        from: row.status()?,
+        to: row.status()?,
+        reason: row.text()?,
     })
 }
 
@@ -236,16 +245,15 @@ pub(super) fn ended(
     let is_full = page.rows.len() as u64 == limit;
     let (mut last, mut names) = (None, Vec::new());
     for row in page.rows {
-        let mut row = Row(row.into_iter());
-        let (id, gid, status) = (row.number(), row.text(), row.text());
-        let created = row.moment();
+        let mut row = Row::of(row);
+        let (id, gid, status) = (row.number()?, row.text()?, row.status()?);
+        let created = row.moment()?;
         // Those that follow were made known later, unless the clock was ahead for a while.
-        if created.is_none_or(|created| (until..=now).contains(&created)) {
+        if (until..=now).contains(&created) {
             return Ok((None, names));
         }
         last = Some(id);
-        let has_ended = Status::parse(&status).is_some_and(Status::is_final);
-        if has_ended && row.moment().is_some_and(|updated| updated < until) {
+        if status.is_final() && row.moment()? < until {
             names.push(gid);
         }
     }

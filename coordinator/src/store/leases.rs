@@ -15,18 +15,13 @@
 //!    cluster that certifies writes when they are committed sees every conflict.
 
 use super::{
-    connection::{Answer, Connection},
+    connection::Connection,
     rows::{self, Row, text},
 };
-use crate::model::{Micros, Status};
+use crate::model::Micros;
 use cohort_coordinator_core::outside::{Claimed, News, Seen};
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
-
-fn number(answer: Answer) -> Option<u64> {
-    let row = answer.rows.into_iter().next()?;
-    Some(Row(row.into_iter()).number())
-}
 
 /// Takes a transaction that nobody drives.
 pub(super) fn claim(connection: &mut dyn Connection, gid: &str) -> Result<Claimed, SqlError> {
@@ -36,21 +31,20 @@ pub(super) fn claim(connection: &mut dyn Connection, gid: &str) -> Result<Claime
     let Some(row) = connection.run(LOCK, &[text(gid)])?.rows.pop() else {
         return Ok(Claimed::Missing);
     };
-    let mut row = Row(row.into_iter());
-    let (owner, status) = (row.number(), row.text());
+    let mut row = Row::of(row);
+    let (owner, status) = (row.number()?, row.status()?);
     let me = connection.owner();
     if owner != 0 && owner != me {
         let lives = connection.run(LIVES, &[Value::UInt(owner)])?;
-        if number(lives) > Some(0) {
+        if rows::number(lives)? > Some(0) {
             return Ok(Claimed::Others(owner));
         }
     }
-    let has_ended = Status::parse(&status).is_some_and(Status::is_final);
-    if owner != me && !has_ended {
+    if owner != me && !status.is_final() {
         connection.run(TAKE, &[Value::UInt(me), text(gid)])?;
     }
     Ok(match rows::load(connection, gid)?.map(Box::new) {
-        Some(transaction) if owner != me && has_ended => Claimed::Ended(transaction),
+        Some(transaction) if owner != me && status.is_final() => Claimed::Ended(transaction),
         Some(transaction) if owner == me => Claimed::Kept(transaction),
         Some(transaction) => Claimed::Ours(transaction),
         None => Claimed::Missing,
@@ -88,32 +82,28 @@ pub(super) fn overtake(connection: &mut dyn Connection, me: Seen) -> Result<bool
 /// A coordinator's beat; `None`: it has no row.
 pub(super) fn beat_of(connection: &mut dyn Connection, id: u64) -> Result<Option<u64>, SqlError> {
     const BEAT: &str = "SELECT beat FROM coordinators WHERE id = ?";
-    Ok(number(connection.run(BEAT, &[Value::UInt(id)])?))
+    rows::number(connection.run(BEAT, &[Value::UInt(id)])?)
 }
 
 /// The time by the clock of the server that has the tables.
 pub(super) fn time(connection: &mut dyn Connection) -> Result<Option<Micros>, SqlError> {
     // Its sessions are at UTC.
     let row = connection.run("SELECT NOW(6)", &[])?.rows.pop();
-    Ok(row.and_then(|row| Row(row.into_iter()).moment()))
+    row.map(|row| Row::of(row).moment()).transpose()
 }
 
 /// All coordinators that were not declared dead, by number.
 pub(super) fn alive(connection: &mut dyn Connection) -> Result<Vec<Seen>, SqlError> {
     const ALIVE: &str = "SELECT id, beat FROM coordinators WHERE is_dead = 0 ORDER BY id";
     let seen = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Seen {
-            id: row.number(),
-            beat: row.number(),
-        }
+        let mut row = Row::of(row);
+        Ok(Seen {
+            id: row.number()?,
+            beat: row.number()?,
+        })
     };
-    Ok(connection
-        .run(ALIVE, &[])?
-        .rows
-        .into_iter()
-        .map(seen)
-        .collect())
+    let rows = connection.run(ALIVE, &[])?.rows;
+    rows.into_iter().map(seen).collect()
 }
 
 /// A coordinator, as its row tells of it.
@@ -139,18 +129,18 @@ pub(super) fn members(connection: &mut dyn Connection) -> Result<Vec<Member>, Sq
          CAST(GREATEST(TIMESTAMPDIFF(SECOND, seen, NOW(6)), 0) AS UNSIGNED) \
          FROM coordinators ORDER BY id";
     let member = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Member {
-            id: row.number(),
-            name: row.text(),
-            beat: row.number(),
-            is_dead: row.number() != 0,
-            started: row.text(),
-            silent_s: row.number(),
-        }
+        let mut row = Row::of(row);
+        Ok(Member {
+            id: row.number()?,
+            name: row.text()?,
+            beat: row.number()?,
+            is_dead: row.number()? != 0,
+            started: row.text()?,
+            silent_s: row.number()?,
+        })
     };
     let rows = connection.run(MEMBERS, &[])?.rows;
-    Ok(rows.into_iter().map(member).collect())
+    rows.into_iter().map(member).collect()
 }
 
 /// Declares those dead whose beat is still this, and forgets who has been so for long.
@@ -203,8 +193,8 @@ pub(super) fn take_news(connection: &mut dyn Connection) -> Result<Vec<News>, Sq
     let me = Value::UInt(connection.owner());
     let mut all = Vec::new();
     for row in connection.run(NEWS, std::slice::from_ref(&me))?.rows {
-        let mut row = Row(row.into_iter());
-        let (gid, is_wanted) = (row.text(), row.number() != 0);
+        let mut row = Row::of(row);
+        let (gid, is_wanted) = (row.text()?, row.number()? != 0);
         connection.run(READ, &[me.clone(), text(&gid)])?;
         all.push(News { gid, is_wanted });
     }

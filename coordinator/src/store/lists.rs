@@ -46,8 +46,8 @@ pub(crate) fn list(
     values.push(Value::UInt(filter.limit));
     let mut listed = Vec::new();
     for row in connection.run(&list, &values)?.rows {
-        let mut row = Row(row.into_iter());
-        let gid = row.text();
+        let mut row = Row::of(row);
+        let gid = row.text()?;
         listed.push(read_global(gid, &mut row)?);
     }
     Ok(listed)
@@ -74,17 +74,17 @@ pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinish
          COUNT(pause_time) \
          FROM global_transactions WHERE next_run_us <= ? GROUP BY trans_type, status";
     let counted = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Some(Unfinished {
-            pattern: Pattern::parse(&row.text())?,
-            status: Status::parse(&row.text())?,
-            count: row.number(),
-            dead: row.number(),
-            paused: row.number(),
+        let mut row = Row::of(row);
+        Ok(Unfinished {
+            pattern: row.pattern()?,
+            status: row.status()?,
+            count: row.number()?,
+            dead: row.number()?,
+            paused: row.number()?,
         })
     };
     let answer = connection.run(COUNT, &[Value::UInt(NO_TIME)])?;
-    Ok(answer.rows.into_iter().filter_map(counted).collect())
+    answer.rows.into_iter().map(counted).collect()
 }
 
 /// Who wants the messages of a topic. A row without a url is nobody's: it counts the changes, and
@@ -96,15 +96,15 @@ pub(crate) fn subscribers(
     const SUBSCRIBERS: &str = "SELECT topic, url, remark FROM topics WHERE topic = ? AND url <> '' \
          ORDER BY create_time, url";
     let subscriber = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Topic {
-            topic: row.text(),
-            url: row.text(),
-            remark: row.text(),
-        }
+        let mut row = Row::of(row);
+        Ok(Topic {
+            topic: row.text()?,
+            url: row.text()?,
+            remark: row.text()?,
+        })
     };
     let answer = connection.run(SUBSCRIBERS, &[text(topic)])?;
-    Ok(answer.rows.into_iter().map(subscriber).collect())
+    answer.rows.into_iter().map(subscriber).collect()
 }
 
 /// Topics whose names come after this one, in order.
@@ -116,7 +116,7 @@ pub(crate) fn topics(
     const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time), MAX(version) FROM topics \
          WHERE topic > ? GROUP BY topic ORDER BY topic LIMIT ?";
     let answer = connection.run(TOPICS, &[text(after), Value::UInt(limit)])?;
-    Ok(answer.rows.into_iter().map(named).collect())
+    answer.rows.into_iter().map(named).collect()
 }
 
 /// A topic by its name.
@@ -127,17 +127,17 @@ pub(crate) fn topic(
     const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time), MAX(version) FROM topics \
          WHERE topic = ? GROUP BY topic";
     let mut rows = connection.run(TOPIC, &[text(name)])?.rows;
-    Ok(rows.pop().map(named))
+    rows.pop().map(named).transpose()
 }
 
-fn named(row: Vec<Value>) -> Named {
-    let mut row = Row(row.into_iter());
-    Named {
-        name: row.text(),
-        created: row.moment().unwrap_or(0),
-        updated: row.moment().unwrap_or(0),
-        version: row.number(),
-    }
+fn named(row: Vec<Value>) -> Result<Named, SqlError> {
+    let mut row = Row::of(row);
+    Ok(Named {
+        name: row.text()?,
+        created: row.moment()?,
+        updated: row.moment()?,
+        version: row.number()?,
+    })
 }
 
 /// Counts a change of a topic.

@@ -9,7 +9,7 @@ use super::{
         },
         plan,
     },
-    connection::Connection,
+    connection::{Answer, Connection},
     webhooks,
 };
 use cohort_coordinator_core::outside::{Attempt, By, Due, Saved};
@@ -63,36 +63,106 @@ pub(super) fn moment_or_null(micros: Option<Micros>) -> Value {
     micros.map_or(Value::Null, moment)
 }
 
-/// Takes a row's values one after another.
-pub(super) struct Row(pub std::vec::IntoIter<Value>);
+/// Takes a row's values one after another. What is not what the tables' columns have is an error.
+pub(super) struct Row {
+    values: std::vec::IntoIter<Value>,
+    /// How many were taken.
+    taken: usize,
+}
 
 impl Row {
-    pub fn bytes(&mut self) -> Vec<u8> {
-        match self.0.next() {
-            Some(Value::Bytes(bytes)) => bytes,
-            _ => Vec::new(),
+    pub fn of(row: Vec<Value>) -> Self {
+        let values = row.into_iter();
+        Self { values, taken: 0 }
+    }
+
+    fn next(&mut self) -> Result<Value, SqlError> {
+        self.taken += 1;
+        self.values.next().ok_or_else(|| self.other("there"))
+    }
+
+    /// The value that was just taken is not that.
+    fn other(&self, expected: &str) -> SqlError {
+        let columns = self.taken + self.values.len();
+        corrupt(&format!(
+            "column {} of {columns} that were read is not {expected}",
+            self.taken
+        ))
+    }
+
+    pub fn bytes(&mut self) -> Result<Vec<u8>, SqlError> {
+        match self.next()? {
+            Value::Bytes(bytes) => Ok(bytes),
+            _ => Err(self.other("text")),
         }
     }
-    pub fn text(&mut self) -> String {
-        String::from_utf8_lossy(&self.bytes()).into_owned()
+
+    pub fn text(&mut self) -> Result<String, SqlError> {
+        String::from_utf8(self.bytes()?).map_err(|_| self.other("text in UTF-8"))
     }
-    pub fn number(&mut self) -> u64 {
-        match self.0.next() {
-            Some(Value::UInt(number)) => number,
-            Some(Value::Int(number)) => u64::try_from(number).unwrap_or(0),
-            _ => 0,
+
+    pub fn text_or_null(&mut self) -> Result<Option<String>, SqlError> {
+        self.or_null(Self::text)
+    }
+
+    pub fn number(&mut self) -> Result<u64, SqlError> {
+        match self.next()? {
+            Value::UInt(number) => Ok(number),
+            Value::Int(number) => u64::try_from(number).map_err(|_| self.other("a count")),
+            _ => Err(self.other("a number")),
         }
     }
-    pub fn moment(&mut self) -> Option<Micros> {
-        match self.0.next() {
-            Some(Value::DateTime(at)) => u64::try_from(at.unix_micros()).ok(),
-            _ => None,
+
+    pub fn number_or_null(&mut self) -> Result<Option<u64>, SqlError> {
+        self.or_null(Self::number)
+    }
+
+    /// A branch's place among those of its transaction.
+    pub fn position(&mut self) -> Result<usize, SqlError> {
+        usize::try_from(self.number()?).map_err(|_| self.other("a position"))
+    }
+
+    pub fn moment(&mut self) -> Result<Micros, SqlError> {
+        match self.next()? {
+            Value::DateTime(at) => {
+                u64::try_from(at.unix_micros()).map_err(|_| self.other("after 1970"))
+            }
+            _ => Err(self.other("a time")),
         }
+    }
+
+    pub fn moment_or_null(&mut self) -> Result<Option<Micros>, SqlError> {
+        self.or_null(Self::moment)
+    }
+
+    pub fn pattern(&mut self) -> Result<Pattern, SqlError> {
+        Pattern::parse(&self.text()?).ok_or_else(|| self.other("a kind of transaction"))
+    }
+
+    pub fn status(&mut self) -> Result<Status, SqlError> {
+        Status::parse(&self.text()?).ok_or_else(|| self.other("a status"))
+    }
+
+    fn or_null<T>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<T, SqlError>,
+    ) -> Result<Option<T>, SqlError> {
+        if let [Value::Null, ..] = self.values.as_slice() {
+            self.next()?;
+            return Ok(None);
+        }
+        take(self).map(Some)
     }
 }
 
+/// The number that was asked for, if there is a row.
+pub(super) fn number(mut answer: Answer) -> Result<Option<u64>, SqlError> {
+    let row = answer.rows.pop().map(Row::of);
+    row.map(|mut row| row.number()).transpose()
+}
+
 pub(super) fn corrupt(what: &str) -> SqlError {
-    SqlError::unknown_error(format_args!("global_transactions: {what}"))
+    SqlError::unknown_error(format_args!("the coordinator's tables: {what}"))
 }
 
 /// Whether a row was inserted. False: its key is there already, which is an answer like any other
@@ -432,26 +502,19 @@ pub(crate) fn load(
     let Some(row) = connection.run(&GLOBAL, &[text(gid)])?.rows.pop() else {
         return Ok(None);
     };
-    let mut row = Row(row.into_iter());
-    let (payloads, calls) = (row.text(), row.text());
+    let mut row = Row::of(row);
+    let (payloads, calls) = (row.text()?, row.text_or_null()?);
     let mut global = read_global(gid.to_owned(), &mut row)?;
     global.payloads = payloads;
     let mut branches = Vec::new();
     if global.is_planned() {
         branches = plan::read(global.pattern, &global.steps, &global.payloads)
             .ok_or_else(|| corrupt("steps or payloads"))?;
-        apply_calls(&calls, &mut branches)?;
+        apply_calls(calls.as_deref(), &mut branches)?;
     }
-    for row in connection.run(&BRANCHES, &[text(gid)])?.rows {
-        let mut row = Row(row.into_iter());
-        let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
-        let branch = read_branch(&mut row)?;
-        if !global.is_planned() {
-            branches.push(branch);
-        } else if let Some(planned) = branches.get_mut(position) {
-            *planned = branch;
-        }
-    }
+    let rows = connection.run(&BRANCHES, &[text(gid)])?.rows;
+    let placed = rows.into_iter().map(|row| read_placed(&mut Row::of(row)));
+    place(global.is_planned(), &mut branches, placed)?;
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
@@ -465,16 +528,33 @@ pub(super) fn size(connection: &mut dyn Connection, gid: &str) -> Result<u64, Sq
     let Some(row) = connection.run(SIZE, &[text(gid)])?.rows.pop() else {
         return Ok(0);
     };
-    match row.first() {
-        Some(Value::UInt(bytes)) => Ok(*bytes),
-        Some(Value::Int(bytes)) => Ok(bytes.unsigned_abs()),
-        _ => Err(corrupt("the size of a transaction")),
-    }
+    Row::of(row).number()
 }
 
-/// Makes branches what the calls that their transaction's row tells of made of them.
-pub(super) fn apply_calls(calls: &str, branches: &mut [Branch]) -> Result<(), SqlError> {
-    plan::read_calls(calls)
+/// A branch and its place among those of its transaction.
+pub(super) type Placed = (usize, Branch);
+
+/// Puts the branches that have rows among those that are planned; all have, if none are.
+pub(super) fn place(
+    is_planned: bool,
+    branches: &mut Vec<Branch>,
+    rows: impl IntoIterator<Item = Result<Placed, SqlError>>,
+) -> Result<(), SqlError> {
+    for row in rows {
+        let (position, branch) = row?;
+        if is_planned {
+            let planned = branches.get_mut(position);
+            *planned.ok_or_else(|| corrupt("a branch beyond those that are planned"))? = branch;
+        } else {
+            branches.push(branch);
+        }
+    }
+    Ok(())
+}
+
+/// Makes branches what the calls that their transaction's row tells of, if any, made of them.
+pub(super) fn apply_calls(calls: Option<&str>, branches: &mut [Branch]) -> Result<(), SqlError> {
+    plan::read_calls(calls.unwrap_or_default())
         .and_then(|calls| plan::apply(calls, branches))
         .ok_or_else(|| corrupt("calls"))
 }
@@ -491,65 +571,72 @@ pub(super) const BRANCH_COLUMNS: &str = "position, branch_id, op, url, body, sta
 
 /// A transaction from its [`COLUMNS`].
 pub(super) fn read_global(gid: String, row: &mut Row) -> Result<Global, SqlError> {
-    let pattern = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
-    let status = Status::parse(&row.text()).ok_or_else(|| corrupt("status"))?;
     Ok(Global {
         gid,
-        pattern,
-        status,
-        query_prepared: row.text(),
-        protocol: row.text(),
-        steps: row.text(),
+        pattern: row.pattern()?,
+        status: row.status()?,
+        query_prepared: row.text()?,
+        protocol: row.text()?,
+        steps: row.text()?,
         payloads: String::new(),
-        custom_data: row.text(),
-        options: serde_json::from_slice(&row.bytes()).map_err(|_| corrupt("options"))?,
-        rollback_reason: row.text(),
-        result: row.text(),
-        retry_count: row.number(),
-        query_interval: row.number(),
-        next_run: Some(row.number())
+        custom_data: row.text()?,
+        options: serde_json::from_slice(&row.bytes()?).map_err(|_| corrupt("options"))?,
+        rollback_reason: row.text()?,
+        result: row.text()?,
+        retry_count: row.number()?,
+        query_interval: row.number()?,
+        next_run: Some(row.number()?)
             .filter(|&at| at <= LAST_TIME)
             .unwrap_or(Micros::MAX),
-        created: row.moment().unwrap_or(0),
-        updated: row.moment().unwrap_or(0),
-        finished: row.moment(),
-        rolled_back: row.moment(),
-        dead_since: row.moment(),
-        submitted: row.moment(),
-        failing_since: row.moment(),
-        paused_since: row.moment(),
-        paused_us: row.number(),
-        is_exact: row.number() != 0,
-        id: row.number(),
+        created: row.moment()?,
+        updated: row.moment()?,
+        finished: row.moment_or_null()?,
+        rolled_back: row.moment_or_null()?,
+        dead_since: row.moment_or_null()?,
+        submitted: row.moment_or_null()?,
+        failing_since: row.moment_or_null()?,
+        paused_since: row.moment_or_null()?,
+        paused_us: row.number()?,
+        is_exact: row.number()? != 0,
+        id: row.number()?,
     })
 }
 
-pub(super) fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
+/// A branch from its [`BRANCH_COLUMNS`].
+pub(super) fn read_placed(row: &mut Row) -> Result<Placed, SqlError> {
+    Ok((row.position()?, read_branch(row)?))
+}
+
+fn read_branch(row: &mut Row) -> Result<Branch, SqlError> {
     Ok(Branch {
-        branch_id: row.text(),
-        op: row.text(),
-        url: row.text(),
-        body: row.bytes(),
-        status: BranchStatus::parse(&row.text()).ok_or_else(|| corrupt("a branch"))?,
-        attempts: row.number(),
-        errors: row.number(),
-        last_error: row.text(),
-        not_before: row.number(),
-        interval: row.number(),
-        answer: row.text(),
-        ended: row.moment(),
-        only_call: read_timing(row),
-        failing_since: row.moment(),
+        branch_id: row.text()?,
+        op: row.text()?,
+        url: row.text()?,
+        body: row.bytes()?,
+        status: BranchStatus::parse(&row.text()?).ok_or_else(|| corrupt("a branch"))?,
+        attempts: row.number()?,
+        errors: row.number()?,
+        last_error: row.text()?,
+        not_before: row.number()?,
+        interval: row.number()?,
+        answer: row.text()?,
+        ended: row.moment_or_null()?,
+        only_call: read_only_call(row)?,
+        failing_since: row.moment_or_null()?,
     })
 }
 
-/// When a call was made, if one was.
-pub(super) fn read_timing(row: &mut Row) -> Option<Timing> {
-    let (started, duration_us) = (row.moment(), row.number());
-    started.map(|started| Timing {
-        started,
-        duration_us,
-    })
+/// When its only call was made, if there was just one.
+fn read_only_call(row: &mut Row) -> Result<Option<Timing>, SqlError> {
+    let call = (row.moment_or_null()?, row.number_or_null()?);
+    match call {
+        (None, None) => Ok(None),
+        (Some(started), Some(duration_us)) => Ok(Some(Timing {
+            started,
+            duration_us,
+        })),
+        _ => Err(corrupt("called_time without duration_us, or the reverse")),
+    }
 }
 
 /// Adds branches to a prepared transaction.
@@ -569,18 +656,14 @@ pub(crate) fn register(
     let Some(row) = connection.run(LOCK, &[text(gid)])?.rows.pop() else {
         return Ok(Registered::NoTransaction);
     };
-    let is_counted = row.get(1).is_some_and(|count| *count != Value::Null);
-    let mut row = Row(row.into_iter());
-    let known = Pattern::parse(&row.text()).ok_or_else(|| corrupt("trans_type"))?;
+    let mut row = Row::of(row);
+    let known = row.pattern()?;
     if known != pattern {
         return Ok(Registered::OtherKind(known));
     }
-    let first = match is_counted {
-        true => row.number(),
-        false => {
-            let count = connection.run(COUNT, &[text(gid)])?.rows.pop();
-            count.map_or(0, |row| Row(row.into_iter()).number())
-        }
+    let first = match row.number_or_null()? {
+        Some(counted) => counted,
+        None => number(connection.run(COUNT, &[text(gid)])?)?.unwrap_or_default(),
     };
     // So few that one statement inserts them.
     let inserted = insert_branches(connection, (NEW, now), gid, (first..).zip(branches));
@@ -620,15 +703,15 @@ pub(crate) fn due(
     }
     values.push(Value::UInt(limit));
     let one = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Due {
-            next_run: row.number(),
-            gid: row.text(),
-            owner: row.number(),
-        }
+        let mut row = Row::of(row);
+        Ok(Due {
+            next_run: row.number()?,
+            gid: row.text()?,
+            owner: row.number()?,
+        })
     };
     let answer = connection.run(statement, &values)?;
-    Ok(answer.rows.into_iter().map(one).collect())
+    answer.rows.into_iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -656,6 +739,41 @@ mod tests {
             started: 2 * SECOND,
             duration_us: 7,
         });
+    }
+
+    #[test]
+    fn what_is_not_as_the_tables_have_it_is_an_error() {
+        let date = |micros| Value::DateTime(DateTime::from_unix_micros(micros).expect("a date"));
+        let row = |value: Value| Row::of(vec![value, Value::UInt(7)]);
+        let message = |error: SqlError| error.message;
+        let wrong = "the coordinator's tables: column 1 of 2 that were read is not";
+        for value in [Value::Null, Value::UInt(1), date(1)] {
+            let error = message(row(value).text().expect_err("no text"));
+            assert_eq!(error, format!("{wrong} text"));
+        }
+        for value in [Value::Null, Value::Bytes(b"1".to_vec()), date(1)] {
+            let error = message(row(value).number().expect_err("no number"));
+            assert_eq!(error, format!("{wrong} a number"));
+        }
+        for value in [Value::Null, Value::Bytes(b"1".to_vec()), Value::UInt(1)] {
+            let error = message(row(value).moment().expect_err("no time"));
+            assert_eq!(error, format!("{wrong} a time"));
+        }
+        assert!(row(Value::Int(-1)).number().is_err());
+        assert!(row(date(-1)).moment().is_err());
+        assert!(row(Value::Bytes(vec![0xff])).text().is_err());
+        assert!(row(text("running")).status().is_err());
+        assert!(row(text("sagas")).pattern().is_err());
+        assert!(
+            row(Value::UInt(1))
+                .number_or_null()
+                .is_ok_and(|number| number == Some(1))
+        );
+        let mut nulls = Row::of(vec![Value::Null, Value::Null, Value::Null]);
+        assert_eq!(nulls.number_or_null(), Ok(None));
+        assert_eq!(nulls.text_or_null(), Ok(None));
+        assert_eq!(nulls.moment_or_null(), Ok(None));
+        assert!(nulls.moment_or_null().is_err(), "there is no fourth");
     }
 
     #[test]
@@ -691,7 +809,7 @@ mod tests {
         assert!(insert(&mut connection, &new, true).expect("inserted"));
         let count = |connection: &mut dyn Connection| {
             let rows = connection.run("SELECT COUNT(*) FROM branches", &[]);
-            Row(rows.expect("a count").rows.remove(0).into_iter()).number()
+            number(rows.expect("a count")).expect("a number")
         };
         let keep = |connection: &mut dyn Connection, from: &Transaction, to: &Transaction| {
             let saved = save(connection, By::Driver, from, to, &[], SECOND);
@@ -705,12 +823,12 @@ mod tests {
         let mut second = first.clone();
         succeed(&mut second.branches[3]);
         keep(&mut connection, &first, &second);
-        assert_eq!(count(&mut connection), 0);
+        assert_eq!(count(&mut connection), Some(0));
         let mut third = second.clone();
         third.branches[1].attempts = 2;
         third.branches[1].last_error = "again".into();
         keep(&mut connection, &second, &third);
-        assert_eq!(count(&mut connection), 1);
+        assert_eq!(count(&mut connection), Some(1));
         // Who changes something else, and knows less, takes nothing back.
         let mut other = new.clone();
         other.global.retry_count = 5;

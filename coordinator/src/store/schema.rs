@@ -234,7 +234,7 @@ fn exact(connection: &mut dyn Connection) -> Result<String, SqlError> {
          (utf8mb4_0900_bin or utf8mb4_nopad_bin)";
     let found = connection.run(FIND, &[])?.rows.pop();
     let collation = found.ok_or_else(|| SqlError::unknown_error(NONE))?;
-    let collation = Row(collation.into_iter()).text();
+    let collation = Row::of(collation).text()?;
     Ok(format!("CHARACTER SET utf8mb4 COLLATE {collation}"))
 }
 
@@ -247,8 +247,8 @@ fn make_exact(connection: &mut dyn Connection, exact: &str) -> Result<(), SqlErr
          'changes', 'end_webhooks', 'topics', 'news')";
     let mut changes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in connection.run(PADDED, &[])?.rows {
-        let mut row = Row(row.into_iter());
-        let (table, column, kind) = (row.text(), row.text(), row.text());
+        let mut row = Row::of(row);
+        let (table, column, kind) = (row.text()?, row.text()?, row.text()?);
         let change = format!("MODIFY COLUMN {column} {kind} {exact} NOT NULL");
         changes.entry(table).or_default().push(change);
     }
@@ -351,7 +351,7 @@ pub(super) mod tests {
              WHERE table_schema = DATABASE() AND table_name = 'branches' AND column_name = 'answer'";
         let kind = |connection: &mut Embedded| {
             let rows = connection.run(kind, &[]).unwrap().rows;
-            Row(rows.into_iter().next().unwrap().into_iter()).text()
+            Row::of(rows.into_iter().next().unwrap()).text().unwrap()
         };
         assert_eq!(kind(&mut connection), "text");
         for _ in 0..2 {
@@ -382,7 +382,7 @@ pub(super) mod tests {
         }
         let count = "SELECT COUNT(*) FROM news WHERE gid = 'a'";
         let count = connection.run(count, &[]).unwrap().rows.remove(0);
-        assert_eq!(Row(count.into_iter()).number(), 1);
+        assert_eq!(Row::of(count).number(), Ok(1));
     }
 
     /// Runs what a server's account with few rights may run.

@@ -9,12 +9,15 @@ use super::{
     super::{
         call,
         decide::{Moment, Operation, Transaction, Waiting},
-        model::{Branch, Global, Micros, Pattern, Status},
+        model::{Global, Micros, Pattern, Status},
         plan,
     },
     connection::Connection,
     filter::Filter,
-    rows::{BRANCH_COLUMNS, COLUMNS, Row, apply_calls, corrupt, read_branch, read_global, text},
+    rows::{
+        BRANCH_COLUMNS, COLUMNS, Placed, Row, apply_calls, corrupt, place, read_global,
+        read_placed, text,
+    },
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -113,9 +116,9 @@ pub(super) fn find(connection: &mut dyn Connection, filter: &Filter) -> Result<F
     values.push(Value::UInt(LOOKED_AT_MAX as u64 + 1));
     let mut found = Vec::new();
     for row in connection.run(&find, &values)?.rows {
-        let mut row = Row(row.into_iter());
-        let gid = row.text();
-        found.push((row.number(), gid));
+        let mut row = Row::of(row);
+        let gid = row.text()?;
+        found.push((row.number()?, gid));
     }
     found.sort_unstable_by(|a, b| b.cmp(a));
     let has_more = found.len() > LOOKED_AT_MAX;
@@ -204,8 +207,8 @@ fn read_all(
     let mut branches = branches(connection, gids)?;
     let mut transactions = Vec::new();
     for row in connection.run(&select, &names(gids))?.rows {
-        let mut row = Row(row.into_iter());
-        let gid = row.text();
+        let mut row = Row::of(row);
+        let gid = row.text()?;
         let branches = branches.remove(&gid).unwrap_or_default();
         transactions.push(read(gid, &mut row, branches)?);
     }
@@ -229,8 +232,6 @@ fn names(gids: &[String]) -> Vec<Value> {
         .collect()
 }
 
-type Placed = (usize, Branch);
-
 /// The rows of their branches, without what is sent to them.
 fn branches(
     connection: &mut dyn Connection,
@@ -243,35 +244,25 @@ fn branches(
     );
     let mut found: HashMap<String, Vec<Placed>> = HashMap::new();
     for row in connection.run(&select, &names(gids))?.rows {
-        let mut row = Row(row.into_iter());
-        let gid = row.text();
-        let position = usize::try_from(row.number()).unwrap_or(usize::MAX);
-        found
-            .entry(gid)
-            .or_default()
-            .push((position, read_branch(&mut row)?));
+        let mut row = Row::of(row);
+        let gid = row.text()?;
+        found.entry(gid).or_default().push(read_placed(&mut row)?);
     }
     Ok(found)
 }
 
 /// A transaction from its row and its branches', without what is sent to them.
 fn read(gid: String, row: &mut Row, rows: Vec<Placed>) -> Result<Transaction, SqlError> {
-    let (is_planned, calls) = (row.number() != 0, row.text());
+    let (is_planned, calls) = (row.number()? != 0, row.text_or_null()?);
     let mut global = read_global(gid, row)?;
     let mut branches = Vec::new();
     if is_planned {
         let steps = serde_json::from_str::<Vec<_>>(&global.steps).ok();
         let planned = steps.and_then(|steps| plan::branches(global.pattern, &steps, &[]));
         branches = planned.ok_or_else(|| corrupt("steps"))?;
-        apply_calls(&calls, &mut branches)?;
+        apply_calls(calls.as_deref(), &mut branches)?;
     }
-    for (position, branch) in rows {
-        if !is_planned {
-            branches.push(branch);
-        } else if let Some(planned) = branches.get_mut(position) {
-            *planned = branch;
-        }
-    }
+    place(is_planned, &mut branches, rows.into_iter().map(Ok))?;
     global.steps.clear();
     Ok(Transaction::read_back(global, branches))
 }
@@ -288,11 +279,11 @@ fn questions_errors(
         "",
     );
     let error = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        (row.text(), row.text())
+        let mut row = Row::of(row);
+        Ok((row.text()?, row.text()?))
     };
     let answer = connection.run(&select, &names(gids))?;
-    Ok(answer.rows.into_iter().map(error).collect())
+    answer.rows.into_iter().map(error).collect()
 }
 
 /// Whether a filter means it, as far as its branches tell.

@@ -100,16 +100,16 @@ pub(super) fn due(
          WHERE next_try_us BETWEEN ? AND ? AND (next_try_us > ? OR id > ?) \
          ORDER BY next_try_us, id LIMIT ?";
     let one = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Pending {
-            id: row.number(),
-            due: row.number(),
-            gid: row.text(),
-            url: row.text(),
-            body: row.text(),
-            since: row.moment().unwrap_or(0),
-            tries: row.number(),
-        }
+        let mut row = Row::of(row);
+        Ok(Pending {
+            id: row.number()?,
+            due: row.number()?,
+            gid: row.text()?,
+            url: row.text()?,
+            body: row.text()?,
+            since: row.moment()?,
+            tries: row.number()?,
+        })
     };
     let values = [
         Value::UInt(after.0),
@@ -119,7 +119,7 @@ pub(super) fn due(
         Value::UInt(limit),
     ];
     let answer = connection.run(DUE, &values)?;
-    Ok(answer.rows.into_iter().map(one).collect())
+    answer.rows.into_iter().map(one).collect()
 }
 
 /// It was taken.
@@ -168,7 +168,7 @@ pub(super) fn not_taken(
 fn status(connection: &mut dyn Connection, gid: &str) -> Result<Option<Status>, SqlError> {
     const STATUS: &str = "SELECT status FROM global_transactions WHERE gid = ?";
     let row = connection.run(STATUS, &[text(gid)])?.rows.pop();
-    Ok(row.and_then(|row| Status::parse(&Row(row.into_iter()).text())))
+    row.map(|row| Row::of(row).status()).transpose()
 }
 
 /// Notes for a transaction, if it is there still, what came of telling its end.
@@ -196,16 +196,16 @@ pub(super) fn untold(connection: &mut dyn Connection, gid: &str) -> Result<Vec<U
     const UNTOLD: &str = "SELECT url, tries, last_error, next_try_us FROM end_webhooks \
          WHERE gid = ? ORDER BY id";
     let one = |row: Vec<Value>| {
-        let mut row = Row(row.into_iter());
-        Untold {
-            url: row.text(),
-            tries: row.number(),
-            last_error: row.text(),
-            next_try: Some(row.number()).filter(|&next| next != NEVER),
-        }
+        let mut row = Row::of(row);
+        Ok(Untold {
+            url: row.text()?,
+            tries: row.number()?,
+            last_error: row.text()?,
+            next_try: Some(row.number()?).filter(|&next| next != NEVER),
+        })
     };
     let answer = connection.run(UNTOLD, &[text(gid)])?;
-    Ok(answer.rows.into_iter().map(one).collect())
+    answer.rows.into_iter().map(one).collect()
 }
 
 /// Removes what was given up of a transaction that is removed.
