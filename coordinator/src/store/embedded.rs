@@ -44,7 +44,7 @@ impl Embedded {
             session,
             statements: FxHashMap::default(),
         };
-        embedded.text(schema::STRICT)?;
+        schema::settle(|sql| embedded.text(sql), |error| Some(error.code))?;
         schema::enter(schema::OWN, |sql| embedded.text(sql))?;
         Ok(embedded)
     }

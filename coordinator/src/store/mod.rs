@@ -21,6 +21,7 @@ mod filter;
 mod history;
 mod leases;
 mod lists;
+mod locked;
 mod place;
 mod remote;
 mod rows;
@@ -139,12 +140,14 @@ impl Store {
         }
         let gid = gid.to_owned();
         self.workers
-            .write(move |connection| leases::claim(connection, &gid))
+            .write(gid.clone(), move |connection| {
+                leases::claim(connection, &gid)
+            })
             .await
     }
     /// Counts this coordinator's beat up.
     pub async fn beat(&self) -> Result<(), SqlError> {
-        self.workers.write(|_| Ok(())).await
+        self.workers.write(String::new(), |_| Ok(())).await
     }
     /// The time by the clock of the server that has the tables.
     pub async fn time(&self) -> Result<Option<Micros>, SqlError> {
@@ -164,17 +167,21 @@ impl Store {
     /// Declares those dead whose beat is still this.
     pub async fn bury(&self, dead: Vec<Seen>) -> Result<(), SqlError> {
         self.workers
-            .write(move |connection| leases::bury(connection, &dead))
+            .write(String::new(), move |connection| {
+                leases::bury(connection, &dead)
+            })
             .await
     }
     /// Gives this coordinator's seat back.
     pub async fn leave(&self) -> Result<(), SqlError> {
-        self.workers.write(leases::leave).await
+        self.workers.write(String::new(), leases::leave).await
     }
     /// Tells the coordinator that drives a transaction something.
     pub async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.workers
-            .write(move |connection| leases::tell(connection, owner, &news))
+            .write(news.gid.clone(), move |connection| {
+                leases::tell(connection, owner, &news)
+            })
             .await
     }
     /// What others want this coordinator to know, once.
@@ -184,7 +191,7 @@ impl Store {
         if !self.workers.read(has_news).await? {
             return Ok(Vec::new());
         }
-        self.workers.write(leases::take_news).await
+        self.workers.write(String::new(), leases::take_news).await
     }
     /// A transaction by its name.
     pub async fn load(&self, gid: &str) -> Result<Option<Transaction>, SqlError> {
@@ -208,7 +215,9 @@ impl Store {
         is_driven: bool,
     ) -> Result<bool, SqlError> {
         self.workers
-            .write(move |connection| rows::insert(connection, &transaction, is_driven))
+            .write(transaction.global.gid.clone(), move |connection| {
+                rows::insert(connection, &transaction, is_driven)
+            })
             .await
     }
     /// Writes what has changed since `before`, if the status is still that one's, and if whoever
@@ -222,7 +231,7 @@ impl Store {
         now: Micros,
     ) -> Result<Saved, SqlError> {
         self.workers
-            .write(move |connection| {
+            .write(transaction.global.gid.clone(), move |connection| {
                 rows::save(connection, by, &before, &transaction, &attempts, now)
             })
             .await
@@ -231,7 +240,9 @@ impl Store {
     pub async fn hasten(&self, gid: &str, pause: Micros, now: Micros) -> Result<(), SqlError> {
         let gid = gid.to_owned();
         self.workers
-            .write(move |connection| rows::hasten(connection, &gid, pause, now))
+            .write(gid.clone(), move |connection| {
+                rows::hasten(connection, &gid, pause, now)
+            })
             .await
     }
     /// Writes what an operator changed, if the status is still that of `before`.
@@ -243,14 +254,18 @@ impl Store {
         now: Micros,
     ) -> Result<Saved, SqlError> {
         self.workers
-            .write(move |connection| history::operate(connection, &before, &after, &operated, now))
+            .write(after.global.gid.clone(), move |connection| {
+                history::operate(connection, &before, &after, &operated, now)
+            })
             .await
     }
     /// See [`history::pause`].
     pub async fn pause(&self, gid: &str, since: Micros, by: Operated) -> Result<Saved, SqlError> {
         let gid = gid.to_owned();
         self.workers
-            .write(move |connection| history::pause(connection, &gid, since, &by))
+            .write(gid.clone(), move |connection| {
+                history::pause(connection, &gid, since, &by)
+            })
             .await
     }
     /// What happened to a transaction, with so many calls at most.
@@ -274,7 +289,9 @@ impl Store {
     /// An end was told.
     pub async fn webhook_taken(&self, pending: Pending, now: Micros) -> Result<(), SqlError> {
         self.workers
-            .write(move |connection| webhooks::taken(connection, &pending, now))
+            .write(pending.gid.clone(), move |connection| {
+                webhooks::taken(connection, &pending, now)
+            })
             .await
     }
     /// An end could not be told, for this reason. It is tried again then; `None`: not at all.
@@ -286,7 +303,9 @@ impl Store {
         now: Micros,
     ) -> Result<(), SqlError> {
         self.workers
-            .write(move |connection| webhooks::not_taken(connection, &pending, &why, next_try, now))
+            .write(pending.gid.clone(), move |connection| {
+                webhooks::not_taken(connection, &pending, &why, next_try, now)
+            })
             .await
     }
     /// See [`history::ended`].
@@ -303,7 +322,9 @@ impl Store {
     /// Removes transactions that have ended, with all that belongs to them.
     pub async fn remove(&self, gids: Vec<String>) -> Result<(), SqlError> {
         self.workers
-            .write(move |connection| history::remove(connection, &gids))
+            .write(String::new(), move |connection| {
+                history::remove(connection, &gids)
+            })
             .await
     }
     /// Adds branches to a prepared transaction.
@@ -317,7 +338,9 @@ impl Store {
         let gid = gid.to_owned();
         let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
         self.workers
-            .write(move |connection| rows::register(connection, &gid, pattern, &branches, now))
+            .write(gid.clone(), move |connection| {
+                rows::register(connection, &gid, pattern, &branches, now)
+            })
             .await
     }
     /// Transactions, the newest first.
@@ -382,7 +405,9 @@ impl Store {
     /// Adds a subscriber. False: it is one.
     pub async fn subscribe(&self, topic: Topic, now: Micros) -> Result<bool, SqlError> {
         self.workers
-            .write(move |connection| lists::subscribe(connection, &topic, now))
+            .write(topic.topic.clone(), move |connection| {
+                lists::subscribe(connection, &topic, now)
+            })
             .await
     }
     /// Removes a subscriber. False: it is none.
@@ -393,13 +418,17 @@ impl Store {
         now: Micros,
     ) -> Result<bool, SqlError> {
         self.workers
-            .write(move |connection| lists::unsubscribe(connection, &topic, &url, now))
+            .write(topic.clone(), move |connection| {
+                lists::unsubscribe(connection, &topic, &url, now)
+            })
             .await
     }
     /// Removes a topic. False: there is none.
     pub async fn delete_topic(&self, topic: String) -> Result<bool, SqlError> {
         self.workers
-            .write(move |connection| lists::delete_topic(connection, &topic))
+            .write(topic.clone(), move |connection| {
+                lists::delete_topic(connection, &topic)
+            })
             .await
     }
     /// Unfinished transactions that are wanted, after this one in order.

@@ -43,19 +43,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// So often it is asked what became of a commit, before it stays unknown for now.
 const INQUIRIES: usize = 5;
-/// What a session is told first. A node of Galera lets a transaction begin, and reads outside of
-/// one run, when it has applied what others committed before; other servers do not know the
-/// variable.
-const GREETINGS: [&str; 5] = [
-    "SET NAMES utf8mb4",
-    schema::STRICT,
-    "SET SESSION time_zone = '+00:00', autocommit = 1, innodb_lock_wait_timeout = 3",
-    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-    "SET SESSION wsrep_sync_wait = 1",
-];
-/// Besides, of one that writes, and so is never silent for long: if it is gone, so are its locks.
+/// What a session that writes is told besides. It is never silent for long: if it is gone, so are its
+/// locks.
 const GREETING_OF_WRITER: &str = "SET SESSION wait_timeout = 20";
-const UNKNOWN_VARIABLE: u16 = 1193;
 
 /// What the connections of a coordinator share.
 pub(super) struct Shared {
@@ -230,12 +220,13 @@ impl Remote {
         client
             .set_answer_timeout(Some(ANSWER_TIMEOUT))
             .map_err(|e| wrong(&e))?;
-        let own = self.is_writer.then_some(GREETING_OF_WRITER);
-        for greeting in GREETINGS.into_iter().chain(own) {
-            match client.execute(greeting) {
-                Err(Error::Server(error)) if error.code == UNKNOWN_VARIABLE => {}
-                other => drop(other.map_err(|e| wrong(&e))?),
-            }
+        let code = |error: &Error| match error {
+            Error::Server(error) => Some(error.code),
+            _ => None,
+        };
+        schema::settle(|sql| client.execute(sql).map(drop), code).map_err(|e| wrong(&e))?;
+        if self.is_writer {
+            client.execute(GREETING_OF_WRITER).map_err(|e| wrong(&e))?;
         }
         let entered = schema::enter(&place.schema, |sql| match client.execute(sql) {
             Err(Error::Server(error)) => Err(server_error(error.code, error.message)),

@@ -141,16 +141,45 @@ const SHARED: [&str; 2] = [
 
 /// The schema of this server's own tables.
 pub(super) const OWN: &str = "cohort";
-/// What its sessions are told first, whatever holds for those of others: what does not fit into a
-/// column is an error, and is not cut.
-pub(super) const STRICT: &str =
-    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'";
+/// What each session is told first: nothing that holds for others by the server's global variables
+/// may change what the coordinator reads and writes.
+///
+/// What does not fit into a column is an error, and is not cut; locks are waited for as `locked`
+/// says. MySQL and MariaDB have a limit of time each, and a node of Galera lets a transaction
+/// begin, and reads outside of one run, when it has applied what others committed before: servers
+/// do not know each other's variables.
+const SETTINGS: [&str; 7] = [
+    "SET NAMES utf8mb4",
+    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
+    "SET SESSION time_zone = '+00:00', autocommit = 1, completion_type = 0, \
+     innodb_lock_wait_timeout = 1, sql_select_limit = 18446744073709551615, \
+     max_join_size = 18446744073709551615, sql_safe_updates = 0, max_sort_length = 1024",
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+    "SET SESSION max_execution_time = 0",
+    "SET SESSION max_statement_time = 0",
+    "SET SESSION wsrep_sync_wait = 1",
+];
 /// MySQL's numbers of errors: there is no such database, no such column; there is one already.
 const NO_DATABASE: u16 = 1049;
 const NO_COLUMN: u16 = 1054;
 const COLUMN_EXISTS: u16 = 1060;
 const TABLE_EXISTS: u16 = 1050;
 const NO_TABLE: u16 = 1146;
+const UNKNOWN_VARIABLE: u16 = 1193;
+
+/// Tells a new session its settings.
+pub(super) fn settle<E>(
+    mut run: impl FnMut(&str) -> Result<(), E>,
+    code: impl Fn(&E) -> Option<u16>,
+) -> Result<(), E> {
+    for setting in SETTINGS {
+        match run(setting) {
+            Err(error) if code(&error) == Some(UNKNOWN_VARIABLE) => {}
+            told => told?,
+        }
+    }
+    Ok(())
+}
 
 /// Makes a schema a connection's default; makes it, if it is not there. An account without the
 /// right to make one can use one that is there.
@@ -339,6 +368,60 @@ pub(super) mod tests {
         };
         let engine = Engine::open(&env, Path::new("/data"), options, &mut |_| {}).unwrap();
         Instance::new(Arc::new(engine))
+    }
+
+    #[test]
+    fn what_holds_for_other_sessions_changes_nothing() {
+        let instance = instance();
+        let mut other = connection_to(&instance);
+        for setting in [
+            "sql_select_limit = 1",
+            "max_join_size = 1",
+            "max_execution_time = 1",
+            "autocommit = 0",
+            "completion_type = 1",
+            "transaction_read_only = 1",
+            "transaction_isolation = 'SERIALIZABLE'",
+            "sql_safe_updates = 1",
+            "innodb_lock_wait_timeout = 50",
+            "character_set_connection = latin1",
+            "time_zone = '+02:00'",
+        ] {
+            other.run(&format!("SET GLOBAL {setting}"), &[]).unwrap();
+        }
+        let mut connection = connection_to(&instance);
+        create(&mut connection, false).unwrap();
+        let topics = "INSERT INTO topics (topic, url, remark, create_time) VALUES \
+             ('\u{e4}', 'a', '', NOW(6)), ('\u{e4}', 'b', '', NOW(6))";
+        connection.run(topics, &[]).unwrap();
+        let ask = |connection: &mut Embedded, sql: &str| connection.run(sql, &[]).unwrap().rows;
+        assert_eq!(ask(&mut connection, "SELECT * FROM topics").len(), 2);
+        let known = "SELECT HEX(topic), @@autocommit, @@completion_type, \
+             @@transaction_read_only, @@transaction_isolation, @@innodb_lock_wait_timeout, \
+             @@max_execution_time, @@sql_safe_updates, TIMEDIFF(create_time, UTC_TIMESTAMP()) < 60 \
+             FROM topics LIMIT 1";
+        let known = ask(&mut connection, known).remove(0);
+        let text = |text: &str| Value::Bytes(text.as_bytes().to_vec());
+        let number = Value::Int;
+        assert_eq!(
+            known,
+            [
+                text("C3A4"),
+                number(1),
+                text("NO_CHAIN"),
+                number(0),
+                text("READ-COMMITTED"),
+                Value::UInt(1),
+                Value::UInt(0),
+                number(0),
+                number(1),
+            ]
+        );
+        connection.begin().unwrap();
+        connection.run("DELETE FROM topics", &[]).unwrap();
+        connection.commit().unwrap();
+        let mut third = connection_to(&instance);
+        assert_eq!(ask(&mut third, "SELECT * FROM topics").len(), 0);
     }
 
     #[test]

@@ -7,9 +7,13 @@
 //! tasks ask for while there are any to run, so that it wakes the other thread once for them. Then tokio's thread is woken once for all of
 //! them, and tells each who asked. A write that fails takes back what it shared
 //! a transaction with, and then each of them has one of its own. What another transaction was in
-//! the way of, or a lost connection, is tried again.
+//! the way of, or a lost connection, is tried again. What has waited in vain for a lock has failed
+//! by itself, the others go on without it, and it has to stay away for a while; see `locked`.
 
-use super::connection::{Connection, LOST, UNREACHABLE};
+use super::{
+    connection::{Connection, LOST, UNREACHABLE},
+    locked::Locked,
+};
 use cohort_process::service;
 use cohort_sql::SqlError;
 use std::{
@@ -35,10 +39,13 @@ trait Write: Send {
     fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError>;
     /// Tells who asked that it is durable, or not written.
     fn end(self: Box<Self>, result: Result<(), SqlError>);
+    /// What it is about: the name of a transaction or a topic; empty: something else.
+    fn about(&self) -> &str;
 }
 
 /// A write, what it came to, and who wants to know.
 struct Asked<T, W> {
+    about: String,
     work: W,
     outcome: Option<T>,
     reply: oneshot::Sender<Result<T, SqlError>>,
@@ -57,6 +64,9 @@ where
         let Asked { outcome, reply, .. } = *self;
         // Who asked may be gone.
         let _ = reply.send(result.and_then(|()| outcome.ok_or_else(closed)));
+    }
+    fn about(&self) -> &str {
+        &self.about
     }
 }
 
@@ -97,10 +107,11 @@ impl Workers {
         for mut connection in writers {
             let (queue, runtime) = (Arc::clone(&queue), runtime.clone());
             threads.push(spawn(move || {
+                let mut locked = Locked::default();
                 while let Some(mut batch) = gather(&queue) {
                     while !batch.is_empty() {
                         let later = batch.split_off(batch.len().min(BATCH_MAX));
-                        write(&mut connection, batch, &runtime);
+                        write(&mut connection, batch, &runtime, &mut locked);
                         batch = later;
                     }
                 }
@@ -130,13 +141,16 @@ impl Workers {
     }
 
     /// Writes in a transaction that `work` neither begins nor ends; returns when it is durable.
+    /// `about` names the transaction or topic that is written; empty: something else is.
     pub async fn write<T: Send + 'static>(
         &self,
+        about: String,
         work: impl FnMut(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
     ) -> Result<T, SqlError> {
         let (reply, receiver) = oneshot::channel();
         let outcome = None;
         let job = Box::new(Asked {
+            about,
             work,
             outcome,
             reply,
@@ -208,20 +222,47 @@ fn gather<T>(queue: &Mutex<Receiver<Vec<T>>>) -> Option<Vec<T>> {
     Some(batch)
 }
 
-/// Writes that were not written, and why.
-type Failed = (Vec<Box<dyn Write>>, SqlError);
+/// Writes that were not written.
+struct Failed {
+    batch: Vec<Box<dyn Write>>,
+    /// Which of them failed, if it was one of them.
+    which: Option<usize>,
+    error: SqlError,
+}
 
-fn write(connection: &mut dyn Connection, batch: Vec<Box<dyn Write>>, runtime: &Handle) {
-    let Err((batch, error)) = persistently(connection, batch, runtime) else {
-        return;
-    };
-    // What nobody can write now, nobody can write one by one.
-    if batch.len() == 1 || error.code == UNREACHABLE {
-        return end_all(batch, &Err(error));
+fn write(
+    connection: &mut dyn Connection,
+    mut batch: Vec<Box<dyn Write>>,
+    runtime: &Handle,
+    locked: &mut Locked,
+) {
+    // Those who met a lock lately do not keep the others waiting again.
+    for place in (0..batch.len()).rev() {
+        if let Some(error) = locked.refusal(batch[place].about()) {
+            batch.remove(place).end(Err(error));
+        }
     }
-    for write in batch {
-        if let Err((batch, error)) = persistently(connection, vec![write], runtime) {
-            end_all(batch, &Err(error));
+    while !batch.is_empty() {
+        let Err(failed) = persistently(connection, batch, runtime) else {
+            return;
+        };
+        let Failed { error, which, .. } = failed;
+        batch = failed.batch;
+        match which {
+            Some(which) if is_locked(&error) => {
+                let write = batch.remove(which);
+                locked.add(write.about(), &error);
+                write.end(Err(error));
+            }
+            // What nobody can write now, nobody can write one by one.
+            _ if batch.len() == 1 || error.code == UNREACHABLE => {
+                return end_all(batch, &Err(error));
+            }
+            _ => {
+                for one in std::mem::take(&mut batch) {
+                    write(connection, vec![one], runtime, locked);
+                }
+            }
         }
     }
 }
@@ -240,7 +281,7 @@ fn persistently(
 ) -> Result<(), Failed> {
     for _ in 1..TRIES {
         match together(connection, batch, runtime) {
-            Err((failed, error)) if is_passing(&error) => batch = failed,
+            Err(failed) if is_passing(&failed) => batch = failed.batch,
             other => return other,
         }
     }
@@ -248,9 +289,18 @@ fn persistently(
 }
 
 /// Whether it may work when it is tried again at once: another transaction was in the way (a
-/// deadlock, a lock that was waited for in vain, a table that was just changed), or a connection was lost.
-fn is_passing(error: &SqlError) -> bool {
-    matches!(error.code, 1213 | 1205 | 1412 | LOST)
+/// deadlock, a table that was just changed, at the beginning or the commit a lock), or a connection
+/// was lost.
+fn is_passing(failed: &Failed) -> bool {
+    match failed.which {
+        Some(_) if is_locked(&failed.error) => false,
+        _ => is_locked(&failed.error) || matches!(failed.error.code, 1213 | 1412 | LOST),
+    }
+}
+
+/// Whether a lock was waited for in vain.
+fn is_locked(error: &SqlError) -> bool {
+    error.code == 1205
 }
 
 /// Writes all of them in one transaction, or gives them back with the error of one.
@@ -259,14 +309,20 @@ fn together(
     mut batch: Vec<Box<dyn Write>>,
     runtime: &Handle,
 ) -> Result<(), Failed> {
+    let mut which = None;
     let written = connection.begin().and_then(|()| {
-        batch
-            .iter_mut()
-            .try_for_each(|write| write.apply(connection))
+        batch.iter_mut().enumerate().try_for_each(|(place, write)| {
+            which = Some(place);
+            write.apply(connection)
+        })
     });
     if let Err(error) = written {
         connection.rollback();
-        return Err((batch, error));
+        return Err(Failed {
+            batch,
+            which,
+            error,
+        });
     }
     match connection.commit() {
         Ok(committed) => {
@@ -277,7 +333,11 @@ fn together(
             });
             Ok(())
         }
-        Err(error) => Err((batch, error)),
+        Err(error) => Err(Failed {
+            batch,
+            which: None,
+            error,
+        }),
     }
 }
 
@@ -315,6 +375,7 @@ mod tests {
                 notes.iter().filter(|note| *note == what).count()
             };
             match sql {
+                "locked" => Err(SqlError::lock_wait_timeout("")),
                 "fail" => Err(SqlError::unknown_error("failed")),
                 "duplicate" => Err(SqlError::duplicate_entry("g", "PRIMARY")),
                 "deadlock" if times(sql) < 3 => Err(SqlError::deadlock()),
@@ -349,6 +410,7 @@ mod tests {
         let outcome = None;
         (
             Box::new(Asked {
+                about: sql.to_owned(),
                 work,
                 outcome,
                 reply,
@@ -358,10 +420,14 @@ mod tests {
     }
 
     fn written(statements: &[&'static str]) -> (String, Vec<bool>) {
+        written_beside(statements, &mut Locked::default())
+    }
+
+    fn written_beside(statements: &[&'static str], locked: &mut Locked) -> (String, Vec<bool>) {
         let mut notes = Notes::default();
         let (batch, receivers): (Vec<_>, Vec<_>) = statements.iter().map(|sql| asked(sql)).unzip();
         let runtime = Builder::new_current_thread().build().unwrap();
-        write(&mut notes, batch, runtime.handle());
+        write(&mut notes, batch, runtime.handle(), locked);
         let succeeded = |receive: Receive| runtime.block_on(receive).unwrap().is_ok();
         let done = notes.0.lock().unwrap().join(" ");
         (done, receivers.into_iter().map(succeeded).collect())
@@ -379,7 +445,11 @@ mod tests {
         let notes = Notes::default();
         let runtime = Builder::new_current_thread().build().unwrap();
         let workers = Workers::start(Vec::new(), vec![notes.clone()], runtime.handle()).unwrap();
-        let ask = |sql| workers.write(move |connection| connection.run(sql, &[]).map(drop));
+        let ask = |sql: &'static str| {
+            workers.write(sql.to_owned(), move |connection| {
+                connection.run(sql, &[]).map(drop)
+            })
+        };
         let all = async { tokio::join!(ask("a"), ask("b"), ask("c")) };
         let (a, b, c) = runtime.block_on(all);
         assert!(a.and(b).and(c).is_ok());
@@ -420,6 +490,26 @@ mod tests {
         let again = "begin a deadlock rollback ";
         assert_eq!(done, format!("{again}{again}begin a deadlock commit"));
         assert_eq!(succeeded, [true, true]);
+    }
+
+    #[test]
+    fn what_is_locked_is_waited_for_once_and_keeps_nobody_else() {
+        let mut locked = Locked::default();
+        let (done, succeeded) = written_beside(&["a", "locked", "c"], &mut locked);
+        assert_eq!(done, "begin a locked rollback begin a c commit");
+        assert_eq!(succeeded, [true, false, true]);
+        let (done, succeeded) = written_beside(&["a", "locked", "c"], &mut locked);
+        assert_eq!(done, "begin a c commit");
+        assert_eq!(succeeded, [true, false, true]);
+        let (done, succeeded) = written_beside(&["locked"], &mut Locked::default());
+        assert_eq!(done, "begin locked rollback");
+        assert_eq!(succeeded, [false]);
+        let (done, succeeded) = written_beside(&["fail", "locked", "c"], &mut Locked::default());
+        assert_eq!(
+            done,
+            "begin fail rollback begin fail rollback begin locked rollback begin c commit"
+        );
+        assert_eq!(succeeded, [false, false, true]);
     }
 
     #[test]

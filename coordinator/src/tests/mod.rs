@@ -8,6 +8,7 @@ mod crash;
 pub(crate) mod grpc;
 mod history;
 mod ledger;
+mod locks;
 mod operators;
 pub(crate) mod participant;
 mod play;

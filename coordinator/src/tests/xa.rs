@@ -40,6 +40,16 @@ fn run(
     is_internal: bool,
     statements: &[&str],
 ) -> Result<Option<Value>, SqlError> {
+    let mut session = session(instance, is_internal);
+    let mut last = Last::default();
+    for statement in statements {
+        session.query(statement.as_bytes(), false, &mut last)?;
+    }
+    Ok(last.0)
+}
+
+/// A session; an internal one may change the coordinator's tables.
+fn session(instance: &Arc<Instance>, is_internal: bool) -> Session {
     let who = Identity {
         user: "root".into(),
         host: "localhost".into(),
@@ -50,11 +60,17 @@ fn run(
     if is_internal {
         session.set_internal();
     }
-    let mut last = Last::default();
-    for statement in statements {
-        session.query(statement.as_bytes(), false, &mut last)?;
+    session
+}
+
+/// Runs a statement in a transaction that is rolled back when this is dropped.
+pub fn keep_open(instance: &Arc<Instance>, statement: &str) -> impl Drop + use<> {
+    let mut session = session(instance, false);
+    for statement in ["BEGIN", statement] {
+        let ran = session.query(statement.as_bytes(), false, &mut Last::default());
+        ran.expect(statement);
     }
-    Ok(last.0)
+    session
 }
 
 pub const SETUP: [&str; 3] = [
