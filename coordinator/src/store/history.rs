@@ -193,11 +193,11 @@ pub(super) fn history(
             attempts.push(attempt(row)?);
         }
     }
-    if let Some(row) = connection.run(CALLS, &[text(gid)])?.rows.pop() {
-        if let Some(calls) = Row::of(row).text_or_null()? {
-            let calls = plan::read_calls(&calls).ok_or_else(|| rows::corrupt("calls"))?;
-            attempts.extend(calls.into_iter().map(succeeded));
-        }
+    if let Some(row) = connection.run(CALLS, &[text(gid)])?.rows.pop()
+        && let Some(calls) = Row::of(row).text_or_null()?
+    {
+        let calls = plan::read_calls(&calls).ok_or_else(|| rows::corrupt("calls"))?;
+        attempts.extend(calls.into_iter().map(succeeded));
     }
     attempts.sort_by(|a, b| order(a).cmp(&order(b)));
     // A branch that the transaction's row told of has got a row of its own since then.
