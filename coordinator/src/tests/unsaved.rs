@@ -28,7 +28,7 @@ struct World {
 }
 
 impl World {
-    fn new(change: fn(&mut Options), answer: fn(&Visit) -> Answer) -> World {
+    fn new(change: impl FnOnce(&mut Options), answer: fn(&Visit) -> Answer) -> World {
         let counts = Counts::default();
         let counted = Arc::clone(&counts);
         let port = serve(move |visit| {
@@ -71,6 +71,10 @@ impl World {
 
     fn show(&self) -> Json {
         by_hand(&self.server, "show", &json!({ "gid": "g" }))
+    }
+
+    fn calls(&self) -> BTreeMap<String, usize> {
+        self.counts.lock().expect("counts").clone()
     }
 
     fn calls_of(&self, name: &str) -> usize {
@@ -159,4 +163,79 @@ fn a_dead_letter_stays_one_though_its_row_does_not_take_that() {
     world.alter("global_transactions", "dead_time DATETIME(6) NULL");
     world.wait_for_dead_letter();
     assert_eq!(world.calls_of("03 action"), 4);
+}
+
+/// Whatever of it is refused, and whether a branch or the client's question fails: it is told,
+/// and nothing is called any more until somebody takes care of it.
+#[test]
+fn a_dead_letter_whose_row_does_not_take_that_is_told_and_not_called() {
+    const LIMIT: usize = 3;
+    for (table, refused, taken) in [
+        (
+            "global_transactions",
+            "dead_time VARCHAR(1) NULL",
+            "dead_time DATETIME(6) NULL",
+        ),
+        (
+            "changes",
+            "reason VARCHAR(4) NOT NULL",
+            "reason TEXT NOT NULL",
+        ),
+        (
+            "changes",
+            "cause VARCHAR(4) NOT NULL",
+            "cause VARCHAR(32) NOT NULL",
+        ),
+    ] {
+        for branches in [1, 3, 0] {
+            let about = format!("{refused}, {branches}");
+            let alerts = Arc::new(Mutex::new(Vec::new()));
+            let heard = Arc::clone(&alerts);
+            let webhook = serve(move |visit| {
+                let alert: Json = serde_json::from_str(&visit.body).expect("JSON");
+                heard
+                    .lock()
+                    .expect("alerts")
+                    .push(alert["dead_letter"].clone());
+                Answer::ok()
+            });
+            let change = move |options: &mut Options| {
+                options.rules.dead_letter_after = LIMIT as u64;
+                options.alert_webhook = Some(format!("http://127.0.0.1:{webhook}/"));
+            };
+            let world = World::new(change, |_| Answer::Status(500, "away".into()));
+            world.alter(table, refused);
+            let failing = if branches == 0 { "00 msg" } else { "01 action" };
+            if branches == 0 {
+                let url = format!("http://127.0.0.1:{}/x", world.port);
+                let message = json!({ "gid": "g", "trans_type": "msg", "query_prepared": url,
+                    "steps": [{ "action": url }], "payloads": ["{}"], "timeout_to_fail": 1 });
+                assert_eq!(world.server.post("prepare", &message).0, 200);
+            } else {
+                world.submit(
+                    branches,
+                    &json!({ "custom_data": r#"{"concurrent":true}"# }),
+                );
+            }
+            wait_until(&about, || !alerts.lock().expect("alerts").is_empty());
+            let calls = world.calls();
+            assert!(
+                calls.get(failing).is_some_and(|&calls| calls >= LIMIT),
+                "{about}: {calls:?}"
+            );
+            // It would have been called again by now.
+            thread::sleep(Duration::from_millis(300));
+            assert_eq!(world.calls(), calls, "{about}");
+            // Branches that fail at once are told of at once, each by itself.
+            let alerts = alerts.lock().expect("alerts").clone();
+            assert!(alerts.len() <= branches.max(1), "{about}: {alerts:?}");
+            assert!(alerts.iter().all(|is_dead| *is_dead == true), "{about}");
+            world.alter(table, taken);
+            world.wait_for_dead_letter();
+            assert_eq!(world.calls(), calls, "{about}");
+            let order = json!({ "gid": "g", "operator": "ann", "reason": "mended" });
+            by_hand(&world.server, "retry", &order);
+            wait_until(&about, || world.calls() != calls);
+        }
+    }
 }

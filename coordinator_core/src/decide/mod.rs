@@ -484,12 +484,24 @@ impl Transaction {
         let is_old = moment.rules.dead_letter_age > 0 && age >= moment.rules.dead_letter_age;
         let is_dead = is_old || has_reached(moment.rules.dead_letter_after);
         if is_dead {
-            self.global.dead_since = Some(moment.now);
-            let status = self.global.status;
-            self.note(Cause::DeadLetter, status, status, &why, moment.now);
+            self.give_up(&why, moment.now);
         }
         let is_alarming = is_dead || has_reached(moment.rules.alert_after);
         is_alarming.then_some(Action::Alert(whose, why))
+    }
+
+    /// Makes it a dead letter.
+    fn give_up(&mut self, why: &str, now: Micros) {
+        self.global.dead_since = Some(now);
+        let status = self.global.status;
+        self.note(Cause::DeadLetter, status, status, why, now);
+    }
+
+    /// Why it has become a dead letter, if that is not saved yet.
+    pub(crate) fn has_given_up(&self) -> Option<&str> {
+        let mut notes = self.notes.iter().rev();
+        let note = notes.find(|note| note.cause == Cause::DeadLetter);
+        note.map(|note| note.reason.as_str())
     }
 
     /// Between a call that came to nothing and the first retry.

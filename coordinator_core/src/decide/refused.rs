@@ -9,8 +9,8 @@
 //!    whole. Nothing is begun for it for its retry interval, then for twice that, and so on; and it is a
 //!    dead letter after as many refusals, or as long a time, as a branch would be. This is in memory,
 //!    and in the transaction's own row as far as the tables take that; a save that is taken ends it.
-//! 4. A dead letter stays one even if its row does not take that: nothing is called for it any more,
-//!    and only that its row says so is tried again.
+//! 4. A dead letter is one, and is told, even if its row does not take that: nothing is called for it
+//!    any more, and only that its row says so is tried again.
 
 use super::{
     Action, Branch, Cause, CopyOnWrite, Derived, Failing, Micros, Moment, Reply, Retries, Seconds,
@@ -111,21 +111,26 @@ impl Transaction {
     }
 
     /// Takes in that the tables refuse what has become of it as a whole, and says whom to tell.
+    /// With `is_dead` this is that it is a dead letter, of which somebody was told.
     pub(crate) fn troubled(
         &mut self,
         known: Option<&Trouble>,
-        why: &str,
+        (why, is_dead): (&str, bool),
         moment: Moment,
     ) -> (Trouble, Option<Action>) {
         let mut trouble = Trouble::after(known, why, self.retries(moment.rules), moment);
-        let was_dead = trouble.is_dead;
         let status = self.global.status;
         trouble.status = Some(status);
-        let failing = Failing {
-            errors: trouble.errors,
-            since: trouble.since,
-        };
-        let alert = self.came_to_nothing(None, why.to_owned(), failing, moment);
+        let mut alert = None;
+        if trouble.is_dead || is_dead {
+            self.give_up(why, moment.now);
+        } else {
+            let failing = Failing {
+                errors: trouble.errors,
+                since: trouble.since,
+            };
+            alert = self.came_to_nothing(None, why.to_owned(), failing, moment);
+        }
         trouble.is_dead = self.global.dead_since.is_some();
         if known.is_none() && !trouble.is_dead {
             self.note(Cause::Coordinator, status, status, why, moment.now);
@@ -134,6 +139,6 @@ impl Transaction {
             true => Micros::MAX,
             false => trouble.until,
         };
-        (trouble, alert.filter(|_| !was_dead))
+        (trouble, alert)
     }
 }

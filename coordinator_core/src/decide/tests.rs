@@ -376,7 +376,7 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
     let (mut known, mut now, mut pauses) = (None, START, Vec::new());
     let dead = loop {
         let mut one = saved.clone();
-        let (trouble, alert) = one.troubled(known.as_ref(), "no", moment(now));
+        let (trouble, alert) = one.troubled(known.as_ref(), ("no", false), moment(now));
         assert_eq!(one.notes.is_empty(), known.is_some() && alert.is_none());
         assert_eq!(
             (one.global.retry_count, one.global.failing_since),
@@ -397,9 +397,10 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
     assert_eq!(dead.global.dead_since, Some(now));
     assert_eq!(dead.global.next_run, Micros::MAX);
     // Its row does not take that: it stays one, and it was told.
-    let (trouble, alert) = saved
-        .clone()
-        .troubled(known.as_ref(), "no", moment(now + SECOND));
+    let (trouble, alert) =
+        saved
+            .clone()
+            .troubled(known.as_ref(), ("no", false), moment(now + SECOND));
     assert!(trouble.is_dead && alert.is_none());
 }
 

@@ -145,6 +145,7 @@ async fn drive_under<O: Outside>(
         saved: transaction.clone(),
         transaction,
         attempts: Vec::new(),
+        untold: Vec::new(),
     };
     task.transaction.rebase(outside.moment().now);
     if let Some(known) = task.put_off_by() {
@@ -232,6 +233,8 @@ struct Task<'a, O: Outside> {
     saved: Transaction,
     /// Calls whose records are not written yet.
     attempts: Vec<Attempt>,
+    /// Alerts about what could not be saved.
+    untold: Vec<Action>,
 }
 
 impl<'a, O: Outside> Task<'a, O> {
@@ -270,10 +273,16 @@ impl<'a, O: Outside> Task<'a, O> {
             let moment = self.outside.moment();
             let actions = self.transaction.decide(events.drain(..), moment);
             let mut until = None;
-            for action in actions {
+            let mut actions = actions.into_iter();
+            while let Some(action) = actions.next() {
                 match action {
                     Action::Save => {
-                        if self.save(By::Driver).await? == Saved::TooLate {
+                        let saved = self.save(By::Driver).await;
+                        if saved.is_err() {
+                            let is_alert = |action: &Action| matches!(action, Action::Alert(..));
+                            self.untold = actions.by_ref().filter(is_alert).collect();
+                        }
+                        if saved? == Saved::TooLate {
                             if !self.reload(calls, events).await? {
                                 return Ok(false);
                             }

@@ -41,7 +41,7 @@ impl<O: Outside> Task<'_, O> {
     /// Gives back what is not to be driven yet, or is a dead letter, if the tables take that.
     pub(super) async fn stay_put_off(&mut self, known: Trouble) -> Result<(), O::Error> {
         if known.until <= self.outside.moment().now {
-            return self.wait_as_a_whole(&known.why).await;
+            return self.wait_as_a_whole(&known.why, known.is_dead).await;
         }
         match self.outside.is_shared() {
             true => taken_or_refused::<O>(self.write(By::Leaver).await),
@@ -57,9 +57,13 @@ impl<O: Outside> Task<'_, O> {
         let saved = self.saved.at_rest();
         let known = std::mem::replace(&mut self.transaction, saved);
         let attempts = std::mem::take(&mut self.attempts);
+        let mut untold = std::mem::take(&mut self.untold);
         let called = self.transaction.called(&known);
         if called.is_empty() {
-            return self.trouble(error, &why).await;
+            return match known.has_given_up() {
+                Some(why) => self.is_dead(why, untold).await,
+                None => self.trouble(error, &why).await,
+            };
         }
         // All but what is refused is found with few saves if that is little.
         let mut groups = vec![called];
@@ -81,6 +85,10 @@ impl<O: Outside> Task<'_, O> {
             self.transaction = self.saved.at_rest();
             if let [place] = *group {
                 let branch = &known.branches[place];
+                // What is refused is told as such.
+                untold.retain(
+                    |alert| !matches!(alert, Action::Alert(Some(whose), _) if *whose == place),
+                );
                 let after = self.refused_answer(place, branch, refusal).await?;
                 if after != After::GoesOn {
                     return Ok(after);
@@ -92,7 +100,20 @@ impl<O: Outside> Task<'_, O> {
                 groups.extend([second, group]);
             }
         }
+        if self.transaction.global.dead_since.is_none()
+            && let Some(why) = known.has_given_up()
+        {
+            return self.is_dead(why, untold).await;
+        }
+        self.tell(untold);
         Ok(After::GoesOn)
+    }
+
+    /// It is a dead letter for this reason, and that is what the tables have refused.
+    async fn is_dead(&mut self, why: &str, alerts: Vec<Action>) -> Result<After, O::Error> {
+        let written = self.wait_as_a_whole(why, true).await;
+        self.tell(alerts);
+        written.map(|()| After::Waits)
     }
 
     /// The tables refuse what calls of this branch came to.
@@ -125,7 +146,7 @@ impl<O: Outside> Task<'_, O> {
         if O::refusal(&error).is_none() {
             return Err(error);
         }
-        let written = self.wait_as_a_whole(why).await;
+        let written = self.wait_as_a_whole(why, false).await;
         let global = &self.transaction.global;
         // Of a dead letter its alert tells.
         if global.dead_since.is_none() {
@@ -135,13 +156,15 @@ impl<O: Outside> Task<'_, O> {
     }
 
     /// Has it wait as a whole, or be a dead letter, and its row say so if the tables take that.
-    async fn wait_as_a_whole(&mut self, why: &str) -> Result<(), O::Error> {
+    async fn wait_as_a_whole(&mut self, why: &str, is_dead: bool) -> Result<(), O::Error> {
         let (leases, moment) = (self.outside.leases(), self.outside.moment());
         self.transaction = self.saved.at_rest();
         self.attempts.clear();
         let gid = self.transaction.global.gid.clone();
         let known = leases.trouble(&gid);
-        let (trouble, alert) = self.transaction.troubled(known.as_ref(), why, moment);
+        let (trouble, alert) = self
+            .transaction
+            .troubled(known.as_ref(), (why, is_dead), moment);
         self.tell(alert);
         let is_dead = trouble.is_dead;
         leases.set_trouble(&gid, trouble);
