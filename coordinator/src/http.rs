@@ -89,6 +89,10 @@ async fn answer(
     let begun = coordinator.env.monotonic_nanos();
     let name = request.uri().path().rsplit('/').next().map(str::to_owned);
     let answer = match read(&coordinator, request, &visitor).await {
+        // Nobody else wants it.
+        Ok((request, _held)) if api::only_tells(&request) => {
+            Box::pin(api::handle(&coordinator, request)).await
+        }
         // In a task of its own: it goes on if the client goes away.
         Ok((request, held)) => {
             let coordinator = Arc::clone(&coordinator);

@@ -93,7 +93,7 @@ use tokio::{
 
 /// How many long lists are made at once.
 const LISTS_MAX: usize = 2;
-/// And answers that tell all about one transaction: as many as can be read at once.
+/// And answers that tell all about one transaction that is large.
 const TELLING_MAX: usize = 4;
 
 /// How the coordinator is run.

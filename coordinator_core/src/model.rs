@@ -56,6 +56,13 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
+/// As much of a text as is kept of why a transaction is undone: it is in each list.
+#[must_use]
+pub fn shortened_reason(reason: &str) -> String {
+    const CHARACTERS_MAX: usize = 4_096;
+    reason.chars().take(CHARACTERS_MAX).collect()
+}
+
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident $text:literal,)* }) => {
         $(#[$doc])*

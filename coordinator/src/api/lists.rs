@@ -106,10 +106,14 @@ pub(crate) struct Shown<'a> {
 impl Shown<'_> {
     /// Refuses to make an answer with all that branches are sent, if it would find no room.
     pub fn check_room(&self, coordinator: &Coordinator) -> Result {
-        let bodies = self.transaction.branches.iter();
+        let Transaction {
+            global, branches, ..
+        } = &self.transaction;
+        let texts = [&global.custom_data, &global.rollback_reason, &global.result];
+        let texts: usize = texts.iter().map(|text| text.len()).sum();
+        let bodies: usize = branches.iter().map(|branch| branch.body.len()).sum();
         // The answer has more than that.
-        let bytes = bodies.map(|branch| branch.body.len()).sum();
-        match coordinator.answers.may_take(bytes) {
+        match coordinator.answers.may_take(texts + bodies) {
             true => Ok(()),
             false => Err(Refusal::Outage(NO_ROOM.into())),
         }

@@ -181,6 +181,20 @@ fn hexadecimal(mut digits: std::str::Bytes<'_>) -> Option<u8> {
     u8::try_from(digit()? << 4 | digit()?).ok()
 }
 
+/// Whether a request changes nothing: it ends when its client goes away.
+pub(super) fn only_tells(request: &Request) -> bool {
+    match request.path.strip_prefix("/api/dtmsvr/") {
+        Some(name) => {
+            let tells = ["version", "newGid", "query", "all", "scanKV", "queryKV"];
+            request.method == "GET" && tells.contains(&name)
+        }
+        None => matches!(
+            request.path.as_str(),
+            "/api/ping" | "/api/metrics" | "/api/cohort/list" | "/api/cohort/show"
+        ),
+    }
+}
+
 /// Carries a request out.
 pub(super) async fn handle(coordinator: &Arc<Coordinator>, request: Request) -> Answer {
     if (request.method.as_str(), request.path.as_str()) == ("POST", "/api/json-rpc") {

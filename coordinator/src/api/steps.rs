@@ -6,7 +6,9 @@
 pub(super) use super::super::plan::text;
 use super::{
     super::decide::Branches,
-    super::model::{Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status},
+    super::model::{
+        Branch, BranchStatus, Global, Micros, Options, Pattern, Seconds, Status, shortened_reason,
+    },
     super::{
         call::{check_time, is_http},
         extras, plan,
@@ -226,7 +228,7 @@ impl Submission {
                 Some(_) => plan::written(&payloads),
                 None => String::new(),
             },
-            rollback_reason: self.rollback_reason.clone(),
+            rollback_reason: shortened_reason(&self.rollback_reason),
             options: self.options.clone(),
             ..Global::new(&self.gid, pattern, status, now)
         };

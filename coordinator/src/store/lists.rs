@@ -4,7 +4,7 @@ use super::{
     super::model::{Global, Micros, Pattern, Status},
     connection::Connection,
     filter::Filter,
-    rows::{COLUMNS, NO_TIME, Row, is_new, moment, read_global, text},
+    rows::{NO_TIME, Row, SHORT_COLUMNS, is_new, moment, read_global, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -40,8 +40,9 @@ pub(crate) fn list(
 ) -> Result<Vec<Global>, SqlError> {
     let (conditions, mut values) = filter.conditions();
     let list = format!(
-        "SELECT gid, {COLUMNS} FROM global_transactions WHERE {conditions} \
-         ORDER BY id DESC LIMIT ?"
+        "SELECT gid, {} FROM global_transactions WHERE {conditions} \
+         ORDER BY id DESC LIMIT ?",
+        *SHORT_COLUMNS
     );
     values.push(Value::UInt(filter.limit));
     let mut listed = Vec::new();

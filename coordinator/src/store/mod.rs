@@ -42,6 +42,7 @@ pub use survey::{Awaited, CHUNK, Found, Summary, Tried};
 pub use webhooks::{Pending, Untold};
 
 use super::{
+    body::SMALL_BYTES,
     decide::{Moment, Operation, Transaction},
     model::{Branch, CopyOnWrite, Global, Micros, Pattern},
 };
@@ -64,6 +65,8 @@ use worker::Workers;
 const WRITERS: usize = 1;
 /// Reads that are carried out at the same time.
 const READERS: usize = 4;
+/// And of transactions that are large, which keep nothing waiting that is small.
+const LARGE_READERS: usize = 2;
 
 /// The tables, for many to use at once.
 pub struct Store {
@@ -89,10 +92,13 @@ impl Store {
         let connect = || Embedded::new(instance, next_id());
         instance.set_coordinates();
         schema::create(&mut connect()?, false)?;
-        let readers = (0..READERS).map(|_| connect()).collect::<Result<_, _>>()?;
-        let writers = (0..WRITERS).map(|_| connect()).collect::<Result<_, _>>()?;
+        let some = |count: usize| (0..count).map(|_| connect()).collect::<Result<_, _>>();
         Ok(Store {
-            workers: Workers::start(readers, writers, runtime)?,
+            workers: Workers::start(
+                [some(READERS)?, some(LARGE_READERS)?],
+                some(WRITERS)?,
+                runtime,
+            )?,
             shared: None,
         })
     }
@@ -116,7 +122,8 @@ impl Store {
         schema::create(&mut writer, true)?;
         writer.begin()?;
         writer.commit()?;
-        let readers = (0..READERS).map(|_| Remote::reader(&shared)).collect();
+        let readers = |count: usize| (0..count).map(|_| Remote::reader(&shared)).collect();
+        let readers = [readers(READERS), readers(LARGE_READERS)];
         Ok(Store {
             workers: Workers::start(readers, vec![writer], runtime)?,
             shared: Some(shared),
@@ -195,9 +202,16 @@ impl Store {
     }
     /// A transaction by its name.
     pub async fn load(&self, gid: &str) -> Result<Option<Transaction>, SqlError> {
+        let name = gid.to_owned();
+        let small = move |connection: &mut dyn Connection| {
+            rows::load_up_to(connection, &name, SMALL_BYTES as u64)
+        };
+        if let Some(found) = self.workers.read(small).await? {
+            return Ok(found);
+        }
         let gid = gid.to_owned();
         self.workers
-            .read(move |connection| rows::load(connection, &gid))
+            .read_large(move |connection| rows::load(connection, &gid))
             .await
     }
     /// How large a transaction is about, in bytes; 0 if there is none.

@@ -278,18 +278,35 @@ fn only_call(branch: &Branch) -> [Value; 2] {
 fn insert_rows<const N: usize>(
     connection: &mut dyn Connection,
     (insert, row, end): (&str, &str, &str),
-    mut rows: impl Iterator<Item = [Value; N]>,
+    rows: impl Iterator<Item = [Value; N]>,
 ) -> Result<(), SqlError> {
     /// So there are that many statements to prepare at most.
     const ROWS_MAX: usize = 8;
-    loop {
-        let values: Vec<Value> = rows.by_ref().take(ROWS_MAX).flatten().collect();
-        if values.is_empty() {
-            return Ok(());
+    /// What is larger is inserted by itself: packets have a limit.
+    const BYTES_MAX: usize = 128 << 10;
+    let mut rows = rows.peekable();
+    while let Some(first) = rows.next() {
+        let mut bytes = bytes_of(&first);
+        let mut values = Vec::from(first);
+        while values.len() < ROWS_MAX * N
+            && let Some(next) = rows.next_if(|next| bytes + bytes_of(next) <= BYTES_MAX)
+        {
+            bytes += bytes_of(&next);
+            values.extend(next);
         }
         let rows = vec![row; values.len() / N].join(", ");
         connection.run(&format!("{insert}{rows}{end}"), &values)?;
     }
+    Ok(())
+}
+
+/// How large the texts of a row are.
+fn bytes_of(row: &[Value]) -> usize {
+    let bytes = row.iter().map(|value| match value {
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    });
+    bytes.sum()
 }
 
 fn next_run(global: &Global) -> u64 {
@@ -518,11 +535,23 @@ pub(crate) fn load(
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
+/// The same, unless it is larger than this: `None`.
+pub(super) fn load_up_to(
+    connection: &mut dyn Connection,
+    gid: &str,
+    bytes: u64,
+) -> Result<Option<Option<Transaction>>, SqlError> {
+    match size(connection, gid)? <= bytes {
+        true => load(connection, gid).map(Some),
+        false => Ok(None),
+    }
+}
+
 /// How large a transaction is about, in bytes; 0 if there is none.
 pub(super) fn size(connection: &mut dyn Connection, gid: &str) -> Result<u64, SqlError> {
     // What a branch has besides is less than a kilobyte. No calls are NULL.
     const SIZE: &str = "SELECT LENGTH(payloads) + LENGTH(steps) + COALESCE(LENGTH(calls), 0) + \
-         LENGTH(custom_data) + LENGTH(result) + (SELECT CAST(COALESCE(SUM(\
+         LENGTH(custom_data) + LENGTH(result) + LENGTH(rollback_reason) + LENGTH(options) + (SELECT CAST(COALESCE(SUM(\
          1000 + LENGTH(body) + LENGTH(answer)), 0) AS UNSIGNED) FROM branches b WHERE b.gid = g.gid) \
          FROM global_transactions g WHERE gid = ?";
     let Some(row) = connection.run(SIZE, &[text(gid)])?.rows.pop() else {
@@ -564,6 +593,12 @@ pub(super) const COLUMNS: &str = "trans_type, status, query_prepared, protocol, 
      custom_data, options, rollback_reason, result, retry_count, query_interval_us, \
      next_run_us, create_time, update_time, finish_time, rollback_time, dead_time, submit_time, \
      failing_time, pause_time, paused_us, is_exact, id";
+/// The same for lists, which have no room for all that may be large.
+pub(super) static SHORT_COLUMNS: LazyLock<String> = LazyLock::new(|| {
+    const SHORT: &str = "LEFT(rollback_reason, 4096), LEFT(result, 4096)";
+    assert!(COLUMNS.contains("rollback_reason, result"));
+    COLUMNS.replace("rollback_reason, result", SHORT)
+});
 /// A branch's position, and what [`read_branch`] reads.
 pub(super) const BRANCH_COLUMNS: &str = "position, branch_id, op, url, body, status, attempts, \
      errors, last_error, not_before_us, interval_us, answer, end_time, called_time, duration_us, \
@@ -787,8 +822,19 @@ mod tests {
         assert!(insert(&mut connection, &new, true).expect("inserted"));
         let bytes = size(&mut connection, "g").expect("a size");
         assert!(bytes >= LARGE as u64, "{bytes}");
-        for column in ["calls", "result", "payloads"] {
-            let change = format!("UPDATE global_transactions SET {column} = REPEAT('x', ?)");
+        for column in [
+            "calls",
+            "result",
+            "payloads",
+            "steps",
+            "custom_data",
+            "rollback_reason",
+            "options",
+        ] {
+            let change = format!(
+                "UPDATE global_transactions SET {column} = CONCAT({column}, REPEAT('x', ?))"
+            );
+            let change = change.replace("CONCAT(calls,", "CONCAT(COALESCE(calls, ''),");
             let before = size(&mut connection, "g").expect("a size");
             connection
                 .run(&change, &[Value::UInt(LARGE as u64)])

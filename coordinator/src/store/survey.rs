@@ -15,7 +15,7 @@ use super::{
     connection::Connection,
     filter::Filter,
     rows::{
-        BRANCH_COLUMNS, COLUMNS, Placed, Row, apply_calls, corrupt, place, read_global,
+        BRANCH_COLUMNS, Placed, Row, SHORT_COLUMNS, apply_calls, corrupt, place, read_global,
         read_placed, text,
     },
 };
@@ -202,7 +202,7 @@ fn read_all(
 ) -> Result<Vec<Transaction>, SqlError> {
     let select = of_each(
         "SELECT gid, payloads <> '', calls, {} FROM global_transactions WHERE gid IN ()",
-        COLUMNS,
+        &SHORT_COLUMNS,
     );
     let mut branches = branches(connection, gids)?;
     let mut transactions = Vec::new();

@@ -78,6 +78,7 @@ fn closed() -> SqlError {
 /// asked.
 pub(super) struct Workers {
     reads: Option<Sender<Read>>,
+    large_reads: Option<Sender<Read>>,
     writes: Option<Sender<Vec<Box<dyn Write>>>>,
     /// Asked for, and not handed over.
     waiting: Mutex<Vec<Box<dyn Write>>>,
@@ -87,21 +88,13 @@ pub(super) struct Workers {
 impl Workers {
     /// Starts a thread for each connection. Who asks does so in `runtime`.
     pub fn start<C: Connection + 'static>(
-        readers: Vec<C>,
+        [readers, large_readers]: [Vec<C>; 2],
         writers: Vec<C>,
         runtime: &Handle,
     ) -> Result<Workers, SqlError> {
-        let (reads, queue) = channel::<Read>();
-        let queue = Arc::new(Mutex::new(queue));
         let mut threads = Vec::new();
-        for mut connection in readers {
-            let queue = Arc::clone(&queue);
-            threads.push(spawn(move || {
-                while let Some(read) = next(&queue) {
-                    read(&mut connection);
-                }
-            })?);
-        }
+        let reads = start_readers(readers, &mut threads)?;
+        let large_reads = start_readers(large_readers, &mut threads)?;
         let (writes, queue) = channel();
         let queue = Arc::new(Mutex::new(queue));
         for mut connection in writers {
@@ -119,6 +112,7 @@ impl Workers {
         }
         Ok(Workers {
             reads: Some(reads),
+            large_reads: Some(large_reads),
             writes: Some(writes),
             waiting: Mutex::default(),
             threads,
@@ -130,14 +124,15 @@ impl Workers {
         &self,
         work: impl FnOnce(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
     ) -> Result<T, SqlError> {
-        let (reply, receiver) = oneshot::channel();
-        let job: Read = Box::new(move |connection| {
-            // Who asked may be gone.
-            let _ = reply.send(work(connection));
-        });
-        let reads = self.reads.as_ref().ok_or_else(closed)?;
-        reads.send(job).map_err(|_| closed())?;
-        receiver.await.map_err(|_| closed())?
+        ask(self.reads.as_ref(), work).await
+    }
+
+    /// Reads something large, which takes long.
+    pub async fn read_large<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
+    ) -> Result<T, SqlError> {
+        ask(self.large_reads.as_ref(), work).await
     }
 
     /// Writes in a transaction that `work` neither begins nor ends; returns when it is durable.
@@ -189,12 +184,48 @@ impl Drop for HandOver<'_> {
 impl Drop for Workers {
     fn drop(&mut self) {
         self.reads = None;
+        self.large_reads = None;
         self.writes = None;
         for thread in self.threads.drain(..) {
             // A panic of the thread has been printed where it happened.
             let _ = thread.join();
         }
     }
+}
+
+/// Starts a thread for each connection, and returns the way to them.
+fn start_readers<C: Connection + 'static>(
+    connections: Vec<C>,
+    threads: &mut Vec<JoinHandle<()>>,
+) -> Result<Sender<Read>, SqlError> {
+    let (reads, queue) = channel::<Read>();
+    let queue = Arc::new(Mutex::new(queue));
+    for mut connection in connections {
+        let queue = Arc::clone(&queue);
+        threads.push(spawn(move || {
+            while let Some(read) = next(&queue) {
+                read(&mut connection);
+            }
+        })?);
+    }
+    Ok(reads)
+}
+
+/// Has one of the readers at the other end read something, unless whoever asks goes away meanwhile.
+async fn ask<T: Send + 'static>(
+    readers: Option<&Sender<Read>>,
+    work: impl FnOnce(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
+) -> Result<T, SqlError> {
+    let (reply, receiver) = oneshot::channel();
+    let job: Read = Box::new(move |connection| {
+        if !reply.is_closed() {
+            // Who asked may be gone now.
+            let _ = reply.send(work(connection));
+        }
+    });
+    let readers = readers.ok_or_else(closed)?;
+    readers.send(job).map_err(|_| closed())?;
+    receiver.await.map_err(|_| closed())?
 }
 
 fn spawn(work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, SqlError> {
@@ -444,7 +475,12 @@ mod tests {
     fn what_tasks_ask_for_together_is_handed_over_together() {
         let notes = Notes::default();
         let runtime = Builder::new_current_thread().build().unwrap();
-        let workers = Workers::start(Vec::new(), vec![notes.clone()], runtime.handle()).unwrap();
+        let workers = Workers::start(
+            [Vec::new(), Vec::new()],
+            vec![notes.clone()],
+            runtime.handle(),
+        )
+        .unwrap();
         let ask = |sql: &'static str| {
             workers.write(sql.to_owned(), move |connection| {
                 connection.run(sql, &[]).map(drop)

@@ -1,12 +1,15 @@
 //! Clients that ask for the same at the same time, and what they are told.
 
 use super::{
-    ENDED, Machine, Server, options,
+    ENDED, Machine, Server,
+    history::{by_hand, wait_until},
+    options,
     participant::{Answer, exchange, serve},
+    xa::sql_within,
 };
 use cohort_engine::env::fake::Disk;
 use serde_json::json;
-use std::{sync::Arc, thread, time::Duration};
+use std::{io::Write, net::TcpStream, sync::Arc, thread, time::Duration};
 
 /// Whoever is told FAILURE believes it: of many who submit or abort the same all are obeyed,
 /// whichever of them is the first.
@@ -100,4 +103,81 @@ fn few_answers_that_tell_all_are_made_at_once() {
     drop(all);
     let answered = begun.into_iter().map(|one| one.join().expect("an answer"));
     assert_eq!(answered.collect::<Vec<_>>(), [200, 200, 200]);
+}
+
+/// A client that goes away leaves no work behind: those who ask again and again would wait for all
+/// that they have given up.
+#[test]
+fn what_nobody_waits_for_any_more_is_not_read() {
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let coordinator = Arc::clone(&server._running.coordinator);
+    let workflow = json!({ "gid": "large", "trans_type": "workflow",
+        "query_prepared": "http://127.0.0.1:1/x", "custom_data": "x".repeat(1 << 20) });
+    assert_eq!(server.post("prepareWorkflow", &workflow).0, 200);
+    let most = u32::try_from(crate::TELLING_MAX).expect("few");
+    let all = coordinator
+        .telling
+        .try_acquire_many(most)
+        .expect("all turns");
+    let before = Arc::strong_count(&coordinator);
+    for (head, body) in [
+        ("GET /api/dtmsvr/query?gid=large", ""),
+        ("POST /api/cohort/show", r#"{"gid":"large"}"#),
+    ] {
+        let asked: Vec<_> = (0..20)
+            .map(|_| {
+                let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("a stream");
+                let length = body.len();
+                let text = format!(
+                    "{head} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
+                );
+                stream.write_all(text.as_bytes()).expect("sent");
+                stream
+            })
+            .collect();
+        wait_until("they are not asked", || {
+            Arc::strong_count(&coordinator) >= before + 20
+        });
+        // Long enough for each to wait for its turn.
+        thread::sleep(Duration::from_millis(100));
+        drop(asked);
+        wait_until(head, || Arc::strong_count(&coordinator) <= before);
+    }
+    drop(all);
+    assert_eq!(server.get("/api/dtmsvr/query?gid=large").0, 200);
+}
+
+/// It is in each list, and lists are made of many.
+#[test]
+fn a_long_reason_is_shortened() {
+    let server = Server::start(&Machine::new(Disk::new(1)), options()).expect("a server");
+    let tcc = json!({ "gid": "t", "trans_type": "tcc", "rollback_reason": "\u{e4}".repeat(9_000) });
+    assert_eq!(
+        server
+            .post("prepare", &json!({ "gid": "t", "trans_type": "tcc" }))
+            .0,
+        200
+    );
+    assert_eq!(server.post("abort", &tcc).0, 200);
+    let ended = server.wait_for("t", ENDED);
+    let reason = &ended["transaction"]["rollback_reason"];
+    assert_eq!(*reason, "\u{e4}".repeat(4_096));
+    // Older versions kept all of it.
+    let long = "UPDATE cohort.global_transactions SET rollback_reason = REPEAT('x', 9000), \
+         result = REPEAT('y', 9000)";
+    sql_within(&server.instance, &[long]).expect("changed");
+    let (_, all) = server.get("/api/dtmsvr/all");
+    let all: serde_json::Value = serde_json::from_str(&all).expect("JSON");
+    let one = &all["transactions"][0];
+    assert_eq!(one["rollback_reason"], "x".repeat(4_096));
+    assert_eq!(one["result"], "y".repeat(4_096));
+    let listed = by_hand(&server, "list", &json!({}));
+    assert_eq!(
+        listed["transactions"][0]["rollback_reason"],
+        "x".repeat(4_096)
+    );
+    assert_eq!(
+        server.query("t")["transaction"]["rollback_reason"],
+        "x".repeat(9_000)
+    );
 }

@@ -53,6 +53,7 @@ pub use waiting::Waiting;
 
 use crate::model::{
     Branch, BranchStatus, Cause, CopyOnWrite, Global, Micros, Note, Reply, SECOND, Seconds, Status,
+    shortened_reason,
 };
 use custom::custom;
 use std::collections::BTreeSet;
@@ -349,7 +350,7 @@ impl Transaction {
         global.status = status;
         global.next_run = now;
         if !reason.is_empty() && global.rollback_reason.is_empty() {
-            global.rollback_reason = reason;
+            global.rollback_reason = shortened_reason(&reason);
         }
         match status {
             Status::Succeed => global.finished = Some(now),
