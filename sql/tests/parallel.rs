@@ -148,7 +148,7 @@ impl Random {
         }
     }
     fn join(&mut self) -> &'static str {
-        match self.below(6) {
+        match self.below(7) {
             0 => "t LEFT JOIN k ON k.t_id = t.id AND k.v < 50",
             1 => "t JOIN k FORCE INDEX (t_id) ON k.t_id = t.id",
             // Looked up in a hash table.
@@ -156,6 +156,8 @@ impl Random {
             3 => "t LEFT JOIN k ON k.v * 2 = t.a AND k.id < 300",
             // Tried one by one.
             4 => "t STRAIGHT_JOIN k ON k.v < t.b AND k.id < 10",
+            // By several keys, whose rows are merged.
+            5 => "t STRAIGHT_JOIN k ON (k.id = t.a OR k.t_id = t.id) AND t.b = 2",
             // Which no row leads to.
             _ => "t STRAIGHT_JOIN k ON k.v = t.a + 1 AND t.id < 0",
         }
@@ -263,10 +265,23 @@ fn several_threads_answer_what_one_does() {
     let mut helped = 0;
     for round in 0..120 {
         match round {
-            40 => drop(run(
-                &mut session,
-                "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-            )),
+            20 => {
+                run(
+                    &mut session,
+                    "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+                );
+                run(&mut other, "BEGIN");
+                // Which it sees.
+                run(&mut other, "UPDATE t SET a = a + 3, d = NULL WHERE b = 4");
+                run(&mut other, "DELETE FROM t WHERE b = 0 AND a < 50");
+            }
+            40 => {
+                run(&mut other, "ROLLBACK");
+                run(
+                    &mut session,
+                    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+                );
+            }
             60 => {
                 run(
                     &mut session,
@@ -328,10 +343,12 @@ fn helpers_end_with_the_statement() {
             "SELECT SUM(LENGTH(SHA2(REPEAT(s, a * 100), 512))) FROM t",
             "SELECT id FROM t WHERE SHA2(REPEAT(s, a * 100), 512) < '1'",
         ];
-        killed.map(|sql| {
+        let answers = killed.map(|sql| {
             let answer = session.query(sql.as_bytes(), false, &mut Rows::default());
             answer.map_err(|error| error.code)
-        })
+        });
+        // It is there as long as somebody may kill it.
+        (answers, session)
     });
     while !running.is_finished() {
         if lent.load(Relaxed) > 0 || processors() < 2 {
@@ -339,5 +356,6 @@ fn helpers_end_with_the_statement() {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(running.join().expect("answers"), [Err(1317); 2]);
+    let (answers, _) = running.join().expect("answers");
+    assert_eq!(answers, [Err(1317); 2]);
 }

@@ -26,6 +26,12 @@ impl TreeKey {
             None => TreeKey(SmallVec::from_slice(&[0xff; 32])),
         }
     }
+    /// The first key behind this one, in its tree.
+    #[must_use]
+    pub fn successor(mut self) -> TreeKey {
+        self.0.push(0);
+        self
+    }
     /// The tree.
     #[must_use]
     pub fn tree(&self) -> TreeId {

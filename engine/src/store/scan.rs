@@ -103,14 +103,18 @@ impl Window {
     }
     /// Leaves what comes after `key` in the direction of the scan.
     pub fn advance(&mut self, key: &[u8]) {
-        let tree = self.low.tree();
-        if self.reverse {
-            self.high = TreeKey::new(tree, key);
-        } else {
-            let mut next = Vec::with_capacity(key.len() + 1);
-            next.extend_from_slice(key);
-            next.push(0);
-            self.low = TreeKey::new(tree, &next);
+        let key = TreeKey::new(self.low.tree(), key);
+        match self.reverse {
+            true => self.high = key,
+            false => self.low = key.successor(),
+        }
+    }
+    /// Leaves what comes after `part` in the direction of the scan, and what is left of that.
+    pub fn go_on_behind(&mut self, part: &Window, left: &Window) {
+        let is_read = left.is_empty();
+        match self.reverse {
+            true => self.high = if is_read { &part.low } else { &left.high }.clone(),
+            false => self.low = if is_read { &part.high } else { &left.low }.clone(),
         }
     }
     /// Leaves nothing.

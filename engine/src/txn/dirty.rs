@@ -21,20 +21,37 @@ impl Registry {
             changed.then(|| descriptor.overlay.lock().get(key).cloned())?
         })
     }
-    /// All uncommitted versions in a window.
-    pub fn uncommitted_in(&self, window: &Window) -> Overlay {
+    /// The first uncommitted versions of a window in its direction, and the first part of the window,
+    /// which has no others. Of each transaction there are `most` at most: a scan of many batches
+    /// copies each of them once.
+    pub fn uncommitted_in(&self, window: &Window, most: usize) -> (Overlay, Window) {
         let mut found = Overlay::new();
-        if window.is_empty() {
-            return found;
-        }
-        let bounds = (Bound::Included(&window.low), Bound::Excluded(&window.high));
+        let mut part = window.clone();
         for descriptor in self.all() {
-            if descriptor.changes.load(Ordering::Relaxed) > 0 {
-                let overlay = descriptor.overlay.lock();
-                let changes = overlay.range::<TreeKey, _>(bounds);
-                found.extend(changes.map(|(key, value)| (key.clone(), value.clone())));
+            if descriptor.changes.load(Ordering::Relaxed) == 0 || part.is_empty() {
+                continue;
+            }
+            let overlay = descriptor.overlay.lock();
+            let bounds = (Bound::Included(&part.low), Bound::Excluded(&part.high));
+            let mut changes = overlay.range::<TreeKey, _>(bounds);
+            for count in 0.. {
+                let next = match window.reverse {
+                    true => changes.next_back(),
+                    false => changes.next(),
+                };
+                match next {
+                    None => break,
+                    Some((key, _)) if count == most => {
+                        match window.reverse {
+                            true => part.low = key.clone().successor(),
+                            false => part.high = key.clone(),
+                        }
+                        break;
+                    }
+                    Some((key, value)) => drop(found.insert(key.clone(), value.clone())),
+                }
             }
         }
-        found
+        (found, part)
     }
 }

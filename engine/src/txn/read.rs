@@ -222,12 +222,16 @@ impl Scan {
     ) -> Result<(), TxnError> {
         let tree = self.window.low.tree();
         if txn.reads_uncommitted() && !is_temporary(tree) {
-            let overlay = txn.engine.registry.uncommitted_in(&self.window);
-            let view = txn.engine.views.load_full();
-            let mut cursor = Cursor::new(view, Seq::MAX, self.window.clone());
-            let newest = cursor.next(&overlay, batch, limit)?;
-            txn.note_read(newest);
-            self.window = cursor.window().clone();
+            // A part of which all is deleted is not the end.
+            while batch.is_empty() && !self.window.is_empty() {
+                let registry = &txn.engine.registry;
+                let (overlay, part) = registry.uncommitted_in(&self.window, limit);
+                let view = txn.engine.views.load_full();
+                let mut cursor = Cursor::new(view, Seq::MAX, part.clone());
+                let newest = cursor.next(&overlay, batch, limit)?;
+                txn.note_read(newest);
+                self.window.go_on_behind(&part, cursor.window());
+            }
         } else {
             let window = &self.window;
             let cursor = self.cursor.get_or_insert_with(|| {

@@ -493,10 +493,16 @@ impl State {
     /// Adds a value that is not NULL. (To GROUP_CONCAT texts are added.)
     pub fn take(&mut self, aggregate: &Aggregate, value: Value) -> Result<(), SqlError> {
         self.count += 1;
+        self.combine(aggregate, value)
+    }
+
+    /// Makes a value part of what is accumulated; it may be accumulated itself.
+    fn combine(&mut self, aggregate: &Aggregate, value: Value) -> Result<(), SqlError> {
         match &aggregate.function {
             AggregateFunction::CountRows | AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
-            AggregateFunction::Min | AggregateFunction::Max => self.extreme(value, aggregate),
+            AggregateFunction::Min => self.extreme(value, Ordering::Less, aggregate),
+            AggregateFunction::Max => self.extreme(value, Ordering::Greater, aggregate),
             AggregateFunction::BitAnd => self.bits(BinaryOp::BitAnd, value)?,
             AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, value)?,
             AggregateFunction::BitXor => self.bits(BinaryOp::BitXor, value)?,
@@ -521,25 +527,24 @@ impl State {
         } else {
             self.count += other.count;
         }
-        match other.value {
-            Accumulated::Nothing => {}
-            other if matches!(self.value, Accumulated::Nothing) => self.value = other,
-            Accumulated::Integer(sum) => self.sum(Value::Decimal(sum.into())),
-            Accumulated::Decimal(sum) => self.sum(Value::Decimal(sum)),
-            Accumulated::Bits(bits) => match aggregate.function {
-                AggregateFunction::BitAnd => self.bits(BinaryOp::BitAnd, Value::UInt(bits))?,
-                AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, Value::UInt(bits))?,
-                _ => self.bits(BinaryOp::BitXor, Value::UInt(bits))?,
-            },
-            Accumulated::Value(best) => self.extreme(best, aggregate),
+        let value = match other.value {
+            Accumulated::Nothing => return Ok(()),
+            other if matches!(self.value, Accumulated::Nothing) => {
+                self.value = other;
+                return Ok(());
+            }
+            Accumulated::Integer(sum) => Value::Decimal(sum.into()),
+            Accumulated::Decimal(sum) => Value::Decimal(sum),
+            Accumulated::Bits(bits) => Value::UInt(bits),
+            Accumulated::Value(best) => best,
             Accumulated::Double(_)
             | Accumulated::Moments(..)
             | Accumulated::Texts(_)
             | Accumulated::Json(_) => {
                 return Err(SqlError::internal("these values are to be taken in order"));
             }
-        }
-        Ok(())
+        };
+        self.combine(aggregate, value)
     }
 
     /// Adds a text to GROUP_CONCAT.
@@ -625,14 +630,10 @@ impl State {
         };
     }
 
-    /// The value, if it is less than the least so far, or greater than the greatest.
-    fn extreme(&mut self, value: Value, aggregate: &Aggregate) {
+    /// The value, if it compares with the best so far as wanted.
+    fn extreme(&mut self, value: Value, wanted: Ordering, aggregate: &Aggregate) {
         let argument = aggregate.args.first();
         let collation = argument.map_or(Collation::Binary, |a| infer(&a.expr).collation);
-        let wanted = match aggregate.function {
-            AggregateFunction::Min => Ordering::Less,
-            _ => Ordering::Greater,
-        };
         // Members are compared as texts.
         let value = match value {
             Value::Member(member) => member.text.clone(),

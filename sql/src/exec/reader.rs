@@ -376,13 +376,7 @@ impl<'b> Reader<'b> {
             low: Vec::new(),
             high: None,
         };
-        self.batches(run, context, tree, all, pass, |handler, reverse| {
-            match (by_index, reverse) {
-                (true, false) => handler.read_next += 1,
-                (_, true) => handler.read_prev += 1,
-                (false, false) => handler.read_rnd_next += 1,
-            }
-        })
+        self.batches(run, context, tree, all, pass, !by_index)
     }
 
     /// A part of what the path reads, forwards.
@@ -396,17 +390,7 @@ impl<'b> Reader<'b> {
     ) -> Flowing {
         let is_scan = self.is_scan();
         self.rows_left = Some(PART_ROWS_MAX);
-        let flow = self.batches(
-            run,
-            context,
-            tree,
-            range,
-            pass,
-            |handler, _| match is_scan {
-                true => handler.read_rnd_next += 1,
-                false => handler.read_next += 1,
-            },
-        );
+        let flow = self.batches(run, context, tree, range, pass, is_scan);
         self.rows_left = None;
         flow
     }
@@ -435,15 +419,10 @@ impl<'b> Reader<'b> {
         pass: &mut Passed<'_, 'b>,
     ) -> Flowing {
         context.handler.read_key += 1;
-        self.batches(run, context, tree, range, pass, |handler, reverse| {
-            if reverse {
-                handler.read_prev += 1;
-            } else {
-                handler.read_next += 1;
-            }
-        })
+        self.batches(run, context, tree, range, pass, false)
     }
 
+    /// Reads a range; `is_scan`: for its counters it is rows of a whole table.
     fn batches(
         &mut self,
         run: &mut BlockRun<'b>,
@@ -451,14 +430,18 @@ impl<'b> Reader<'b> {
         tree: TreeId,
         range: KeyRange,
         pass: &mut Passed<'_, 'b>,
-        count: impl Fn(&mut super::Handler, bool),
+        is_scan: bool,
     ) -> Flowing {
         let all = range.low.is_empty() && range.high.is_none();
-        let whole = self.is_scan() || !self.by_index && all;
+        let whole = is_scan || !self.by_index && all;
         let mut rows = 0;
         let flow = self.each_of(run, context, tree, range, pass, |handler, reverse| {
             rows += 1;
-            count(handler, reverse);
+            match (is_scan, reverse) {
+                (_, true) => handler.read_prev += 1,
+                (true, false) => handler.read_rnd_next += 1,
+                (false, false) => handler.read_next += 1,
+            }
         });
         if rows > 0 {
             context.io.count(self.used(), |counts| match whole {
