@@ -7,7 +7,7 @@ use super::{
     extras,
     lease::Leases,
     model::{CopyOnWrite, Global, Micros, Reply, Status, Timing},
-    store::{Operated, is_outage},
+    store::{Operated, is_locked, is_outage},
 };
 use cohort_coordinator_core::outside::{
     Attempt, By, Called, Callee, Claimed, News, Outside, Saved,
@@ -62,8 +62,8 @@ impl Outside for Coordinator {
         before: Transaction,
         transaction: Transaction,
         attempts: Vec<Attempt>,
+        now: Micros,
     ) -> Result<Saved, SqlError> {
-        let now = self.now();
         let store = &self.store;
         store.save(by, before, transaction, attempts, now).await
     }
@@ -114,7 +114,9 @@ impl Outside for Coordinator {
     /// What is refused is one transaction's own trouble. What keeps one from its rows otherwise keeps
     /// others, too: only the first is told.
     fn not_driven(&self, gid: &str, error: SqlError) {
-        if let Some(why) = Self::refusal(&error) {
+        // Who is locked is in trouble, and nobody else.
+        let locked = is_locked(&error).then(|| shortened(&error.message));
+        if let Some(why) = Self::refusal(&error).or(locked) {
             let begun = format!("{gid} has to wait");
             if let Some(said) = self.refusals.tell(&begun, &why, self.now()) {
                 notice!(Notice::StoreFailed, "{said}");

@@ -8,7 +8,7 @@
 use crate::{
     decide::Trouble,
     drive,
-    model::{Micros, SECOND},
+    model::{Global, Micros, SECOND},
     outside::{Claimed, News, Outside},
 };
 use std::{
@@ -106,6 +106,16 @@ impl Leases {
     /// The tables have taken it, or somebody wants it to be tried again.
     pub(crate) fn end_trouble(&self, gid: &str) {
         self.lock_troubles().remove(gid);
+    }
+    /// The same if somebody else has changed its row since the last refusal.
+    pub(crate) fn forget_trouble_before(&self, read: &Global) {
+        let mut troubles = self.lock_troubles();
+        let known = troubles.get(&read.gid);
+        let is_older =
+            known.is_some_and(|known| known.updated.is_some_and(|at| at != read.updated));
+        if is_older {
+            troubles.remove(&read.gid);
+        }
     }
     /// Forgets those that nobody has tried to write for long: others drive them.
     pub fn tidy(&self, now: Micros) {

@@ -53,14 +53,15 @@ pub trait Outside: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
     /// A transaction by its name, to be driven: as long as it is ours, nobody else does.
     fn claim(&self, gid: &str) -> impl Future<Output = Result<Claimed, Self::Error>> + Send;
-    /// Writes what has changed since `before`, if the status is still that one's, and if whoever
-    /// drives it still does.
+    /// Writes at this time what has changed since `before`, if the status is still that one's, and if
+    /// whoever drives it still does.
     fn save(
         &self,
         by: By,
         before: Transaction,
         transaction: Transaction,
         attempts: Vec<Attempt>,
+        now: Micros,
     ) -> impl Future<Output = Result<Saved, Self::Error>> + Send;
     /// Writes what an operator changed, if the status is still that of `before` and this
     /// coordinator drives it, or it has ended.

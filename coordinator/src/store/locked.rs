@@ -1,20 +1,33 @@
-//! Rows that another session keeps locked: an operator's open transaction, or a coordinator that
-//! was stopped in the midst of one.
+//! Rows of shared tables that another session keeps locked: an operator's open transaction, or a
+//! coordinator that was stopped in the midst of one.
 //!
-//! One writer serves all, so each wait for a lock is everybody's. Whoever has waited in vain stays
-//! away, for some seconds at first, then for twice that, and so on. So locks that last cost the
-//! others little, and whoever met one goes on, at the latest, when the lock has been gone for as
-//! long as it was there, or for the longest pause.
+//! One writer serves all, so each wait for a lock is everybody's. Once a wait was in vain, and for
+//! some time after the last locked row was seen, it is asked before each batch which of its
+//! transactions are locked: those fail at once, the others are written. So however many rows are
+//! locked, that costs one wait. Other locks cannot be asked for (a branch's row, the place of a new
+//! row): who meets one in spite of the answer stays away for some seconds, then for twice that, and so
+//! on, until it is written.
 
+use super::{
+    connection::Connection,
+    rows::{Row, text},
+};
+use cohort_engine::types::Value;
 use cohort_sql::SqlError;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
-/// A wait takes a second, the least that MySQL allows; see `schema`.
+/// How long nothing that is locked must have been seen.
+const CARE: Duration = Duration::from_secs(60);
+/// How long one stays away; a wait takes a second, the least that MySQL allows.
 const PAUSE: Duration = Duration::from_secs(4);
-const PAUSE_MAX: Duration = Duration::from_mins(5);
+const PAUSE_MAX: Duration = Duration::from_secs(64);
+/// How many are asked for at once.
+const CHUNK: usize = 32;
+/// Servers that cannot leave out what is locked do not know the words.
+const SYNTAX_ERROR: u16 = 1064;
 
 /// One that stays away.
 struct Away {
@@ -23,32 +36,100 @@ struct Away {
     error: SqlError,
 }
 
-/// Those that met a lock lately, by the names of what they write.
+/// What the writer knows of locks.
 #[derive(Default)]
-pub(super) struct Locked(HashMap<String, Away>);
+pub(super) struct Locked {
+    /// Until when it is asked.
+    careful_until: Option<Instant>,
+    away: HashMap<String, Away>,
+    cannot_ask: bool,
+}
 
 impl Locked {
-    /// Why this one is not to be tried yet.
-    pub fn refusal(&self, about: &str) -> Option<SqlError> {
-        let away = self.0.get(about)?;
-        (Instant::now() < away.until).then(|| away.error.clone())
+    /// Whether it is to be asked which are locked.
+    pub fn is_careful(&self) -> bool {
+        let is_careful = |until| Instant::now() < until;
+        self.careful_until.is_some_and(is_careful)
+    }
+
+    /// Which of these cannot be written now, and why.
+    pub fn refused(
+        &mut self,
+        names: &[&str],
+        connection: &mut dyn Connection,
+    ) -> Result<HashMap<String, SqlError>, SqlError> {
+        let now = Instant::now();
+        self.away
+            .retain(|_, away| now < away.until + 2 * away.pause);
+        let away = |name: &&str| {
+            let away = self.away.get(*name).filter(|away| now < away.until)?;
+            Some(((*name).to_owned(), away.error.clone()))
+        };
+        let mut refused: HashMap<_, _> = names.iter().filter_map(away).collect();
+        if !self.cannot_ask {
+            let locked = match locked(names, connection) {
+                Err(error) if error.code == SYNTAX_ERROR => {
+                    self.cannot_ask = true;
+                    return Ok(refused);
+                }
+                locked => locked?,
+            };
+            if !locked.is_empty() {
+                self.careful_until = Some(now + CARE);
+            }
+            refused.extend(
+                locked
+                    .into_iter()
+                    .map(|name| (name, SqlError::lock_wait_timeout(""))),
+            );
+        }
+        Ok(refused)
     }
 
     /// This one has waited in vain.
-    pub fn add(&mut self, about: &str, error: &SqlError) {
+    pub fn add(&mut self, name: &str, error: &SqlError) {
         let now = Instant::now();
-        // Whoever was not seen again since it might come has met nothing more.
-        self.0.retain(|_, away| now < away.until + 2 * away.pause);
-        if about.is_empty() {
-            return;
+        let was_asked = self.is_careful();
+        self.careful_until = Some(now + CARE);
+        if was_asked && !name.is_empty() {
+            let known = self.away.get(name);
+            let pause = known.map_or(PAUSE, |known| (2 * known.pause).min(PAUSE_MAX));
+            let away = Away {
+                until: now + pause,
+                pause,
+                error: error.clone(),
+            };
+            self.away.insert(name.to_owned(), away);
         }
-        let known = self.0.get(about);
-        let pause = known.map_or(PAUSE, |known| (2 * known.pause).min(PAUSE_MAX));
-        let away = Away {
-            until: now + pause,
-            pause,
-            error: error.clone(),
-        };
-        self.0.insert(about.to_owned(), away);
     }
+
+    /// This one was written.
+    pub fn forget(&mut self, name: &str) {
+        self.away.remove(name);
+    }
+}
+
+/// Which of these transactions' rows are there, and locked.
+fn locked(names: &[&str], connection: &mut dyn Connection) -> Result<Vec<String>, SqlError> {
+    let list = vec!["?"; CHUNK].join(", ");
+    let all = format!("SELECT gid FROM global_transactions WHERE gid IN ({list})");
+    let free = format!("{all} FOR UPDATE SKIP LOCKED");
+    let mut locked = Vec::new();
+    for chunk in names.chunks(CHUNK) {
+        let last = chunk.last().into_iter().cycle();
+        let values: Vec<Value> = chunk
+            .iter()
+            .chain(last)
+            .take(CHUNK)
+            .map(|name| text(name))
+            .collect();
+        let mut ask = |statement: &str| -> Result<HashSet<String>, SqlError> {
+            let rows = connection.run(statement, &values)?.rows;
+            rows.into_iter().map(|row| Row::of(row).text()).collect()
+        };
+        // One that is made meanwhile is in both.
+        let (all, free) = (ask(&all)?, ask(&free)?);
+        locked.extend(all.difference(&free).cloned());
+    }
+    Ok(locked)
 }

@@ -81,6 +81,11 @@ pub fn is_outage(error: &SqlError) -> bool {
     matches!(error.code, UNREACHABLE | LOST | 1205 | 1213 | 1412)
 }
 
+/// Whether it says that another session has locked what was asked for.
+pub fn is_locked(error: &SqlError) -> bool {
+    error.code == 1205
+}
+
 impl Store {
     /// Opens the tables in this server, making what is not there. `next_id` numbers the sessions;
     /// `runtime` is where they are used.
@@ -419,7 +424,7 @@ impl Store {
     /// Adds a subscriber. False: it is one.
     pub async fn subscribe(&self, topic: Topic, now: Micros) -> Result<bool, SqlError> {
         self.workers
-            .write(topic.topic.clone(), move |connection| {
+            .write(String::new(), move |connection| {
                 lists::subscribe(connection, &topic, now)
             })
             .await
@@ -432,7 +437,7 @@ impl Store {
         now: Micros,
     ) -> Result<bool, SqlError> {
         self.workers
-            .write(topic.clone(), move |connection| {
+            .write(String::new(), move |connection| {
                 lists::unsubscribe(connection, &topic, &url, now)
             })
             .await
@@ -440,7 +445,7 @@ impl Store {
     /// Removes a topic. False: there is none.
     pub async fn delete_topic(&self, topic: String) -> Result<bool, SqlError> {
         self.workers
-            .write(topic.clone(), move |connection| {
+            .write(String::new(), move |connection| {
                 lists::delete_topic(connection, &topic)
             })
             .await

@@ -12,6 +12,7 @@
 
 use super::{
     connection::{Connection, LOST, UNREACHABLE},
+    is_locked,
     locked::Locked,
 };
 use cohort_process::service;
@@ -39,7 +40,7 @@ trait Write: Send {
     fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError>;
     /// Tells who asked that it is durable, or not written.
     fn end(self: Box<Self>, result: Result<(), SqlError>);
-    /// What it is about: the name of a transaction or a topic; empty: something else.
+    /// The name of the transaction that it is about; empty: something else.
     fn about(&self) -> &str;
 }
 
@@ -136,7 +137,7 @@ impl Workers {
     }
 
     /// Writes in a transaction that `work` neither begins nor ends; returns when it is durable.
-    /// `about` names the transaction or topic that is written; empty: something else is.
+    /// `about` names the transaction that is written; empty: something else is.
     pub async fn write<T: Send + 'static>(
         &self,
         about: String,
@@ -267,14 +268,14 @@ fn write(
     runtime: &Handle,
     locked: &mut Locked,
 ) {
-    // Those who met a lock lately do not keep the others waiting again.
-    for place in (0..batch.len()).rev() {
-        if let Some(error) = locked.refusal(batch[place].about()) {
-            batch.remove(place).end(Err(error));
-        }
-    }
     while !batch.is_empty() {
+        if locked.is_careful() {
+            batch = without_locked(connection, batch, locked);
+        }
+        let names = batch.iter().map(|write| write.about().to_owned());
+        let names: Vec<String> = names.filter(|_| locked.is_careful()).collect();
         let Err(failed) = persistently(connection, batch, runtime) else {
+            names.iter().for_each(|name| locked.forget(name));
             return;
         };
         let Failed { error, which, .. } = failed;
@@ -284,18 +285,46 @@ fn write(
                 let write = batch.remove(which);
                 locked.add(write.about(), &error);
                 write.end(Err(error));
+                // So others see that it lives, however many it waits for.
+                let _ = connection.begin().and_then(|()| connection.commit());
             }
             // What nobody can write now, nobody can write one by one.
             _ if batch.len() == 1 || error.code == UNREACHABLE => {
                 return end_all(batch, &Err(error));
             }
             _ => {
-                for one in std::mem::take(&mut batch) {
+                for one in batch {
                     write(connection, vec![one], runtime, locked);
                 }
+                return;
             }
         }
     }
+}
+
+/// Ends those that cannot be written now, for they are locked, and gives back the others.
+fn without_locked(
+    connection: &mut dyn Connection,
+    batch: Vec<Box<dyn Write>>,
+    locked: &mut Locked,
+) -> Vec<Box<dyn Write>> {
+    let names: Vec<&str> = batch.iter().map(|write| write.about()).collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    let refused = connection.begin().and_then(|()| {
+        let refused = locked.refused(&names, connection);
+        connection.rollback();
+        refused
+    });
+    // If that cannot be asked, it is seen when they are written.
+    let refused = refused.unwrap_or_default();
+    let mut others = Vec::with_capacity(batch.len());
+    for write in batch {
+        match refused.get(write.about()) {
+            Some(error) => write.end(Err(error.clone())),
+            None => others.push(write),
+        }
+    }
+    others
 }
 
 fn end_all(batch: Vec<Box<dyn Write>>, result: &Result<(), SqlError>) {
@@ -327,11 +356,6 @@ fn is_passing(failed: &Failed) -> bool {
         Some(_) if is_locked(&failed.error) => false,
         _ => is_locked(&failed.error) || matches!(failed.error.code, 1213 | 1412 | LOST),
     }
-}
-
-/// Whether a lock was waited for in vain.
-fn is_locked(error: &SqlError) -> bool {
-    error.code == 1205
 }
 
 /// Writes all of them in one transaction, or gives them back with the error of one.
@@ -399,14 +423,21 @@ mod tests {
         fn owner(&self) -> u64 {
             0
         }
-        fn run(&mut self, sql: &str, _: &[Value]) -> Result<Answer, SqlError> {
+        fn run(&mut self, sql: &str, values: &[Value]) -> Result<Answer, SqlError> {
+            if sql.starts_with("SELECT gid") {
+                // Whatever is called "held" is there and locked.
+                let all = values.iter().filter(|name| **name == rows::text("held"));
+                let all = all.filter(|_| !sql.ends_with("SKIP LOCKED"));
+                let rows = all.map(|name| vec![name.clone()]).collect();
+                return Ok(Answer { rows, affected: 0 });
+            }
             self.note(sql);
             let times = |what: &str| {
                 let notes = self.0.lock().unwrap();
                 notes.iter().filter(|note| *note == what).count()
             };
             match sql {
-                "locked" => Err(SqlError::lock_wait_timeout("")),
+                "held" | "locked" => Err(SqlError::lock_wait_timeout("")),
                 "fail" => Err(SqlError::unknown_error("failed")),
                 "duplicate" => Err(SqlError::duplicate_entry("g", "PRIMARY")),
                 "deadlock" if times(sql) < 3 => Err(SqlError::deadlock()),
@@ -531,19 +562,35 @@ mod tests {
     #[test]
     fn what_is_locked_is_waited_for_once_and_keeps_nobody_else() {
         let mut locked = Locked::default();
-        let (done, succeeded) = written_beside(&["a", "locked", "c"], &mut locked);
-        assert_eq!(done, "begin a locked rollback begin a c commit");
+        // The others see that it lives, and who is locked is asked for.
+        let (beat, asked) = ("begin commit", "begin rollback");
+        let (done, succeeded) = written_beside(&["a", "held", "c"], &mut locked);
+        assert_eq!(
+            done,
+            format!("begin a held rollback {beat} {asked} begin a c commit")
+        );
         assert_eq!(succeeded, [true, false, true]);
-        let (done, succeeded) = written_beside(&["a", "locked", "c"], &mut locked);
-        assert_eq!(done, "begin a c commit");
-        assert_eq!(succeeded, [true, false, true]);
-        let (done, succeeded) = written_beside(&["locked"], &mut Locked::default());
-        assert_eq!(done, "begin locked rollback");
-        assert_eq!(succeeded, [false]);
+        let (done, succeeded) = written_beside(&["held", "a", "held"], &mut locked);
+        assert_eq!(done, format!("{asked} begin a commit"));
+        assert_eq!(succeeded, [false, true, false]);
+        // What cannot be asked for stays away for a while, until it is written.
+        let (done, _) = written_beside(&["a", "locked"], &mut locked);
+        let again = format!("begin a locked rollback {beat} {asked} begin a commit");
+        assert_eq!(done, format!("{asked} {again}"));
+        let (done, succeeded) = written_beside(&["a", "locked"], &mut locked);
+        assert_eq!(done, format!("{asked} begin a commit"));
+        assert_eq!(succeeded, [true, false]);
+        locked.forget("locked");
+        let (done, _) = written_beside(&["a", "locked"], &mut locked);
+        assert_eq!(done, format!("{asked} {again}"));
+        // Whatever else fails, fails by itself.
         let (done, succeeded) = written_beside(&["fail", "locked", "c"], &mut Locked::default());
         assert_eq!(
             done,
-            "begin fail rollback begin fail rollback begin locked rollback begin c commit"
+            format!(
+                "begin fail rollback begin fail rollback begin locked rollback {beat} \
+                 {asked} begin c commit"
+            )
         );
         assert_eq!(succeeded, [false, false, true]);
     }

@@ -28,7 +28,7 @@ use std::{
 
 /// A network between a coordinator and its store.
 #[derive(Default)]
-struct Network {
+pub struct Network {
     /// Nothing gets through, and what there was is cut.
     is_cut: AtomicBool,
     /// Of so many COMMITs one is lost, and the connection with it; 0: none.
@@ -107,7 +107,7 @@ impl Network {
 }
 
 /// The server that has the tables.
-struct Storage {
+pub struct Storage {
     /// It serves as long as this lives.
     _server: Option<cohort_server::testing::Server>,
     user: String,
@@ -118,7 +118,7 @@ struct Storage {
 }
 
 impl Storage {
-    fn start(schema: &str) -> Storage {
+    pub fn start(schema: &str) -> Storage {
         let given = std::env::var("STORE_UNDER_TEST").ok();
         let (server, who) = match given {
             Some(who) => (None, who),
@@ -143,15 +143,19 @@ impl Storage {
         storage
     }
 
-    /// The first value that a statement returns, or nothing.
-    fn query(&self, sql: &str) -> String {
+    /// Somebody else who uses the server.
+    pub fn client(&self) -> Client {
         let stream = TcpStream::connect(&self.address).expect("the store");
         let account = Account {
             user: self.user.clone(),
             ..Account::default()
         };
-        let client = Client::log_in(Stream::from(stream), &account, 0);
-        let rows = client.expect("a login").query(sql).expect(sql);
+        Client::log_in(Stream::from(stream), &account, 0).expect("a login")
+    }
+
+    /// The first value that a statement returns, or nothing.
+    fn query(&self, sql: &str) -> String {
+        let rows = self.client().query(sql).expect(sql);
         let first = rows
             .into_iter()
             .next()
@@ -160,7 +164,7 @@ impl Storage {
     }
 
     /// A coordinator, and the network between it and the store.
-    fn coordinator(&self) -> (Server, Arc<Network>) {
+    pub fn coordinator(&self) -> (Server, Arc<Network>) {
         self.coordinator_ahead(0)
     }
 

@@ -63,10 +63,10 @@ fn session(instance: &Arc<Instance>, is_internal: bool) -> Session {
     session
 }
 
-/// Runs a statement in a transaction that is rolled back when this is dropped.
-pub fn keep_open(instance: &Arc<Instance>, statement: &str) -> impl Drop + use<> {
+/// Runs a statement after another one, in a transaction that is rolled back when this is dropped.
+pub fn keep_open(instance: &Arc<Instance>, first: &str, statement: &str) -> impl Drop + use<> {
     let mut session = session(instance, false);
-    for statement in ["BEGIN", statement] {
+    for statement in [first, "BEGIN", statement] {
         let ran = session.query(statement.as_bytes(), false, &mut Last::default());
         ran.expect(statement);
     }

@@ -31,6 +31,8 @@ pub struct Trouble {
     pub until: Micros,
     /// What it is as its row says. `None`: it could not be read.
     pub status: Option<Status>,
+    /// When its row was last changed, as far as is known here.
+    pub updated: Option<Micros>,
     /// What they say.
     pub why: String,
     /// It is a dead letter, and its row does not say so yet.
@@ -47,6 +49,7 @@ impl Trouble {
             interval,
             until: moment.now.saturating_add(jittered(interval, moment.random)),
             status: None,
+            updated: None,
             why: why.to_owned(),
             is_dead: known.is_some_and(|known| known.is_dead),
         }

@@ -129,7 +129,10 @@ async fn drive_under<O: Outside>(
             fresh.transaction
         }
         None => match outside.claim(gid).await? {
-            Claimed::Ours(transaction) | Claimed::Kept(transaction) => *transaction,
+            Claimed::Ours(transaction) | Claimed::Kept(transaction) => {
+                outside.leases().forget_trouble_before(&transaction.global);
+                *transaction
+            }
             Claimed::Ended(transaction) => {
                 outside.leases().end_trouble(gid);
                 outside.ended(&transaction.global);
@@ -374,10 +377,13 @@ impl<'a, O: Outside> Task<'a, O> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
-        let saved = self.outside.save(by, before, transaction, written).await;
+        let now = self.outside.moment().now;
+        let saved = self.outside.save(by, before, transaction, written, now);
+        let saved = saved.await;
         match saved {
             Ok(Saved::Yes) => {
                 self.transaction.notes.clear();
+                self.transaction.global.updated = now;
                 self.saved = self.transaction.clone();
             }
             // What was noted has not happened.

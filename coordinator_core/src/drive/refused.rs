@@ -44,7 +44,13 @@ impl<O: Outside> Task<'_, O> {
             return self.wait_as_a_whole(&known.why, known.is_dead).await;
         }
         match self.outside.is_shared() {
-            true => taken_or_refused::<O>(self.write(By::Leaver).await),
+            true => {
+                // Others take it up no sooner, unless they are asked to.
+                self.transaction.global.next_run = known.until;
+                let written = self.write(By::Leaver).await;
+                self.remember(known);
+                taken_or_refused::<O>(written)
+            }
             false => Ok(()),
         }
     }
@@ -167,12 +173,20 @@ impl<O: Outside> Task<'_, O> {
             .troubled(known.as_ref(), (why, is_dead), moment);
         self.tell(alert);
         let is_dead = trouble.is_dead;
-        leases.set_trouble(&gid, trouble);
+        leases.set_trouble(&gid, trouble.clone());
         let written = self.write(By::Leaver).await;
-        if is_dead && matches!(written, Ok(Saved::Yes)) {
-            leases.end_trouble(&gid);
+        match written {
+            Ok(Saved::Yes) if is_dead => leases.end_trouble(&gid),
+            _ => self.remember(trouble),
         }
         taken_or_refused::<O>(written)
+    }
+
+    /// Keeps the trouble until it is tried again, or somebody else changes its row.
+    fn remember(&self, mut trouble: Trouble) {
+        let global = &self.saved.global;
+        trouble.updated = Some(global.updated);
+        self.outside.leases().set_trouble(&global.gid, trouble);
     }
 
     fn tell(&self, alerts: impl IntoIterator<Item = Action>) {

@@ -240,8 +240,9 @@ impl Outside for Process {
         before: Transaction,
         transaction: Transaction,
         _: Vec<Attempt>,
+        now: Micros,
     ) -> Result<Saved, Unused> {
-        let what = Use::Save(by, Box::new(before), Box::new(transaction));
+        let what = Use::Save(by, Box::new(before), Box::new(transaction), now);
         match self.use_tables(what).await? {
             Used::Saved(saved) => Ok(saved),
             _ => impossible(),

@@ -50,7 +50,7 @@ pub enum Use {
     Load(String),
     Insert(Transaction, bool),
     Claim(String),
-    Save(By, Box<Transaction>, Box<Transaction>),
+    Save(By, Box<Transaction>, Box<Transaction>, Micros),
     Tell(u64, News),
     Hasten(String, Micros),
     Operate(Box<Transaction>, Box<Transaction>),
@@ -208,9 +208,9 @@ impl World {
                 Used::Inserted(tables.insert(me, transaction, *is_driven))
             }
             Use::Claim(gid) => Used::Claimed(tables.claim(me, gid)),
-            Use::Save(by, before, after) => {
+            Use::Save(by, before, after, at) => {
                 let was = tables.status(&after.global.gid);
-                let saved = tables.save(me, *by, (before, after), now);
+                let saved = tables.save(me, *by, (before, after), *at);
                 let is = tables.status(&after.global.gid);
                 if was != is && was.is_some_and(|was| was.is_final()) {
                     self.fail(|| format!("{was:?} became {is:?}"));

@@ -23,18 +23,21 @@ impl Session {
     }
 
     /// 1142 and 1143 for what is not allowed, 1356 for views whose definers may not read what they
-    /// are made of, and 1142 for statements that change the server's own tables.
+    /// are made of, and 1142 for statements that change or lock rows of the server's own tables.
     pub(super) fn check_privileges(&self, plan: &Plan) -> Result<(), SqlError> {
         let state = &self.state;
-        let changes = !matches!(plan.body, Body::Select(_) | Body::Explain(_));
-        if changes && !state.internal {
+        let reads = matches!(
+            plan.body,
+            Body::Select(_) | Body::SelectInto(..) | Body::SelectIntoFile(_) | Body::Explain(_)
+        );
+        if !(reads && !plan.writes || state.internal) {
             let mut tables = plan.tables.iter().map(|used| &used.table);
             if let Some(own) = tables.find(|table| table.database == OWN_SCHEMA) {
                 let command = match &plan.body {
                     Body::Select(_)
                     | Body::SelectInto(..)
                     | Body::SelectIntoFile(_)
-                    | Body::Explain(_) => "SELECT",
+                    | Body::Explain(_) => "SELECT with locking clause",
                     Body::Insert(_) => "INSERT",
                     Body::Update(_) | Body::UpdateJoined(_) => "UPDATE",
                     Body::Delete(_) | Body::DeleteJoined(_) => "DELETE",

@@ -1,6 +1,8 @@
 //! Queries and DML: what the planner compiles and the executor runs.
 
-use super::{Session, bound::Bound, client_gone, measured::name_of, withheld::Withheld};
+use super::{
+    Session, bound::Bound, client_gone, measured::name_of, schema::OWN_SCHEMA, withheld::Withheld,
+};
 use crate::{
     catalog,
     error::SqlError,
@@ -587,7 +589,12 @@ impl Session {
                 return result.map(|_| None);
             }
         }
-        let locks = characteristics.isolation == Isolation::Serializable && !alone;
+        // Nobody's reads lock the server's own tables.
+        let may_lock = || {
+            let mut tables = plan.tables.iter().map(|used| &used.table);
+            self.state.internal || tables.all(|table| table.database != OWN_SCHEMA)
+        };
+        let locks = characteristics.isolation == Isolation::Serializable && !alone && may_lock();
         // The rows may be of commits that are not durable yet.
         let withhold = tells_rows && (plan.writes || locks || txn.may_read_newer());
         let mut withheld = None;
