@@ -4,9 +4,10 @@
 //! One writer serves all, so each wait for a lock is everybody's. Once a wait was in vain, and for
 //! some time after the last locked row was seen, it is asked before each batch which of its
 //! transactions are locked: those fail at once, the others are written. So however many rows are
-//! locked, that costs one wait. Other locks cannot be asked for (a branch's row, the place of a new
-//! row): who meets one in spite of the answer stays away for some seconds, then for twice that, and so
-//! on, until it is written.
+//! locked, that costs one wait. Other locks cannot be asked for. Who meets that of a branch's row, in
+//! spite of the answer, stays away for some seconds, then for twice that, and so on, until it is
+//! written. If the place of a new row was locked, new ones are written one by one, and other writes
+//! in between, until none has met a lock for some seconds.
 
 use super::{
     connection::Connection,
@@ -24,6 +25,8 @@ const CARE: Duration = Duration::from_secs(60);
 /// How long one stays away; a wait takes a second, the least that MySQL allows.
 const PAUSE: Duration = Duration::from_secs(4);
 const PAUSE_MAX: Duration = Duration::from_secs(64);
+/// How long no new row must have met a lock.
+const DOUBT: Duration = Duration::from_secs(5);
 /// How many are asked for at once.
 const CHUNK: usize = 32;
 /// Servers that cannot leave out what is locked do not know the words.
@@ -41,8 +44,19 @@ struct Away {
 pub(super) struct Locked {
     /// Until when it is asked.
     careful_until: Option<Instant>,
+    /// Until when places of new rows may be locked.
+    doubtful_until: Option<Instant>,
     away: HashMap<String, Away>,
     cannot_ask: bool,
+}
+
+/// What is known of transactions that are to be written.
+#[derive(Default)]
+pub(super) struct AskedLocks {
+    /// These cannot be written now.
+    pub refused: HashMap<String, SqlError>,
+    /// These have no row yet.
+    pub new: HashSet<String>,
 }
 
 impl Locked {
@@ -52,12 +66,18 @@ impl Locked {
         self.careful_until.is_some_and(is_careful)
     }
 
-    /// Which of these cannot be written now, and why.
-    pub fn refused(
+    /// Whether places of new rows may be locked.
+    pub fn is_doubtful(&self) -> bool {
+        let is_doubtful = |until| Instant::now() < until;
+        self.doubtful_until.is_some_and(is_doubtful)
+    }
+
+    /// What is known of these.
+    pub fn ask(
         &mut self,
         names: &[&str],
         connection: &mut dyn Connection,
-    ) -> Result<HashMap<String, SqlError>, SqlError> {
+    ) -> Result<AskedLocks, SqlError> {
         let now = Instant::now();
         self.away
             .retain(|_, away| now < away.until + 2 * away.pause);
@@ -66,13 +86,15 @@ impl Locked {
             Some(((*name).to_owned(), away.error.clone()))
         };
         let mut refused: HashMap<_, _> = names.iter().filter_map(away).collect();
+        let mut new = HashSet::new();
         if !self.cannot_ask {
-            let locked = match locked(names, connection) {
+            let locked;
+            (locked, new) = match locked_and_new(names, connection) {
                 Err(error) if error.code == SYNTAX_ERROR => {
                     self.cannot_ask = true;
-                    return Ok(refused);
+                    return Ok(AskedLocks { refused, new });
                 }
-                locked => locked?,
+                asked => asked?,
             };
             if !locked.is_empty() {
                 self.careful_until = Some(now + CARE);
@@ -83,24 +105,31 @@ impl Locked {
                     .map(|name| (name, SqlError::lock_wait_timeout(""))),
             );
         }
-        Ok(refused)
+        Ok(AskedLocks { refused, new })
     }
 
-    /// This one has waited in vain.
-    pub fn add(&mut self, name: &str, error: &SqlError) {
+    /// A new row has waited for its place in vain.
+    pub fn doubt(&mut self) {
         let now = Instant::now();
-        let was_asked = self.is_careful();
         self.careful_until = Some(now + CARE);
-        if was_asked && !name.is_empty() {
-            let known = self.away.get(name);
-            let pause = known.map_or(PAUSE, |known| (2 * known.pause).min(PAUSE_MAX));
-            let away = Away {
-                until: now + pause,
-                pause,
-                error: error.clone(),
-            };
-            self.away.insert(name.to_owned(), away);
+        self.doubtful_until = Some(now + DOUBT);
+    }
+
+    /// This one has waited in vain for a lock that cannot be asked for.
+    pub fn send_away(&mut self, name: &str, error: &SqlError) {
+        let now = Instant::now();
+        self.careful_until = Some(now + CARE);
+        if name.is_empty() {
+            return;
         }
+        let known = self.away.get(name);
+        let pause = known.map_or(PAUSE, |known| (2 * known.pause).min(PAUSE_MAX));
+        let away = Away {
+            until: now + pause,
+            pause,
+            error: error.clone(),
+        };
+        self.away.insert(name.to_owned(), away);
     }
 
     /// This one was written.
@@ -109,12 +138,16 @@ impl Locked {
     }
 }
 
-/// Which of these transactions' rows are there, and locked.
-fn locked(names: &[&str], connection: &mut dyn Connection) -> Result<Vec<String>, SqlError> {
+/// Which of these transactions' rows are locked, and which are not there.
+fn locked_and_new(
+    names: &[&str],
+    connection: &mut dyn Connection,
+) -> Result<(Vec<String>, HashSet<String>), SqlError> {
     let list = vec!["?"; CHUNK].join(", ");
     let all = format!("SELECT gid FROM global_transactions WHERE gid IN ({list})");
     let free = format!("{all} FOR UPDATE SKIP LOCKED");
     let mut locked = Vec::new();
+    let mut new: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
     for chunk in names.chunks(CHUNK) {
         let last = chunk.last().into_iter().cycle();
         let values: Vec<Value> = chunk
@@ -130,6 +163,7 @@ fn locked(names: &[&str], connection: &mut dyn Connection) -> Result<Vec<String>
         // One that is made meanwhile is in both.
         let (all, free) = (ask(&all)?, ask(&free)?);
         locked.extend(all.difference(&free).cloned());
+        new.retain(|name| !all.contains(name));
     }
-    Ok(locked)
+    Ok((locked, new))
 }

@@ -13,11 +13,12 @@
 use super::{
     connection::{Connection, LOST, UNREACHABLE},
     is_locked,
-    locked::Locked,
+    locked::{AskedLocks, Locked},
 };
 use cohort_process::service;
 use cohort_sql::SqlError;
 use std::{
+    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, Sender, channel},
@@ -101,12 +102,15 @@ impl Workers {
         for mut connection in writers {
             let (queue, runtime) = (Arc::clone(&queue), runtime.clone());
             threads.push(spawn(move || {
-                let mut locked = Locked::default();
-                while let Some(mut batch) = gather(&queue) {
+                let mut known = Known::default();
+                while let Some(mut batch) = gather(&queue, !known.later.is_empty()) {
                     while !batch.is_empty() {
                         let later = batch.split_off(batch.len().min(BATCH_MAX));
-                        write(&mut connection, batch, &runtime, &mut locked);
+                        write(&mut connection, batch, &runtime, &mut known);
                         batch = later;
+                    }
+                    if let Some(one) = known.later.pop_front() {
+                        write_doubtful(&mut connection, one, &runtime, &mut known);
                     }
                 }
             })?);
@@ -242,16 +246,28 @@ fn next<T>(queue: &Mutex<Receiver<T>>) -> Option<T> {
     lock(queue).recv().ok()
 }
 
-/// Waits for some, and takes with them what else is there.
-fn gather<T>(queue: &Mutex<Receiver<Vec<T>>>) -> Option<Vec<T>> {
+/// Waits for some, unless there is something else to do, and takes with them what else is there.
+/// `None`: none will come, and there is nothing else to do.
+fn gather<T>(queue: &Mutex<Receiver<Vec<T>>>, is_busy: bool) -> Option<Vec<T>> {
     let queue = lock(queue);
-    let mut batch = queue.recv().ok()?;
+    let mut batch = match is_busy {
+        true => Vec::new(),
+        false => queue.recv().ok()?,
+    };
     while batch.len() < BATCH_MAX
         && let Ok(more) = queue.try_recv()
     {
         batch.extend(more);
     }
     Some(batch)
+}
+
+/// What the writer knows besides what it is to write.
+#[derive(Default)]
+struct Known {
+    locked: Locked,
+    /// To be written one by one; see `locked`.
+    later: VecDeque<Box<dyn Write>>,
 }
 
 /// Writes that were not written.
@@ -266,27 +282,24 @@ fn write(
     connection: &mut dyn Connection,
     mut batch: Vec<Box<dyn Write>>,
     runtime: &Handle,
-    locked: &mut Locked,
+    known: &mut Known,
 ) {
     while !batch.is_empty() {
-        if locked.is_careful() {
-            batch = without_locked(connection, batch, locked);
+        let is_careful = known.locked.is_careful();
+        if is_careful {
+            batch = without_locked(connection, batch, known);
         }
-        let names = batch.iter().map(|write| write.about().to_owned());
-        let names: Vec<String> = names.filter(|_| locked.is_careful()).collect();
+        let names = batch.iter().filter(|_| is_careful);
+        let names: Vec<String> = names.map(|write| write.about().to_owned()).collect();
         let Err(failed) = persistently(connection, batch, runtime) else {
-            names.iter().for_each(|name| locked.forget(name));
+            names.iter().for_each(|name| known.locked.forget(name));
             return;
         };
         let Failed { error, which, .. } = failed;
         batch = failed.batch;
         match which {
             Some(which) if is_locked(&error) => {
-                let write = batch.remove(which);
-                locked.add(write.about(), &error);
-                write.end(Err(error));
-                // So others see that it lives, however many it waits for.
-                let _ = connection.begin().and_then(|()| connection.commit());
+                end_locked(connection, batch.remove(which), error, known);
             }
             // What nobody can write now, nobody can write one by one.
             _ if batch.len() == 1 || error.code == UNREACHABLE => {
@@ -294,7 +307,7 @@ fn write(
             }
             _ => {
                 for one in batch {
-                    write(connection, vec![one], runtime, locked);
+                    write(connection, vec![one], runtime, known);
                 }
                 return;
             }
@@ -302,25 +315,75 @@ fn write(
     }
 }
 
-/// Ends those that cannot be written now, for they are locked, and gives back the others.
+/// Writes one by itself whose place may be locked.
+fn write_doubtful(
+    connection: &mut dyn Connection,
+    one: Box<dyn Write>,
+    runtime: &Handle,
+    known: &mut Known,
+) {
+    let Err(Failed {
+        mut batch, error, ..
+    }) = persistently(connection, vec![one], runtime)
+    else {
+        return;
+    };
+    match batch.pop() {
+        Some(one) if is_locked(&error) => end_locked(connection, one, error, known),
+        Some(one) => one.end(Err(error)),
+        None => {}
+    }
+}
+
+/// Ends one that has waited for a lock in vain.
+fn end_locked(
+    connection: &mut dyn Connection,
+    one: Box<dyn Write>,
+    error: SqlError,
+    known: &mut Known,
+) {
+    let name = one.about();
+    let asked = ask_locks(connection, &[name], known).unwrap_or_default();
+    if asked.new.contains(name) {
+        known.locked.doubt();
+    } else if !asked.refused.contains_key(name) {
+        known.locked.send_away(name, &error);
+    }
+    one.end(Err(error));
+    // So others see that it lives, however many it waits for.
+    let _ = connection.begin().and_then(|()| connection.commit());
+}
+
+fn ask_locks(
+    connection: &mut dyn Connection,
+    names: &[&str],
+    known: &mut Known,
+) -> Result<AskedLocks, SqlError> {
+    connection.begin()?;
+    let asked = known.locked.ask(names, connection);
+    connection.rollback();
+    asked
+}
+
+/// Ends those that cannot be written now, for they are locked, puts off those of which that is not
+/// known, and gives back the others.
 fn without_locked(
     connection: &mut dyn Connection,
     batch: Vec<Box<dyn Write>>,
-    locked: &mut Locked,
+    known: &mut Known,
 ) -> Vec<Box<dyn Write>> {
     let names: Vec<&str> = batch.iter().map(|write| write.about()).collect();
     let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-    let refused = connection.begin().and_then(|()| {
-        let refused = locked.refused(&names, connection);
-        connection.rollback();
-        refused
-    });
     // If that cannot be asked, it is seen when they are written.
-    let refused = refused.unwrap_or_default();
+    let asked = ask_locks(connection, &names, known).unwrap_or_default();
+    let is_doubtful = known.locked.is_doubtful();
     let mut others = Vec::with_capacity(batch.len());
     for write in batch {
-        match refused.get(write.about()) {
+        match asked.refused.get(write.about()) {
             Some(error) => write.end(Err(error.clone())),
+            None if is_doubtful && asked.new.contains(write.about()) => {
+                known.later.push_back(write);
+            }
             None => others.push(write),
         }
     }
@@ -425,10 +488,12 @@ mod tests {
         }
         fn run(&mut self, sql: &str, values: &[Value]) -> Result<Answer, SqlError> {
             if sql.starts_with("SELECT gid") {
-                // Whatever is called "held" is there and locked.
-                let all = values.iter().filter(|name| **name == rows::text("held"));
-                let all = all.filter(|_| !sql.ends_with("SKIP LOCKED"));
-                let rows = all.map(|name| vec![name.clone()]).collect();
+                // All are there but "new", and "held" is locked.
+                let is_there = |name: &&Value| **name != rows::text("new");
+                let is_free =
+                    |name: &&Value| !sql.ends_with("SKIP LOCKED") || **name != rows::text("held");
+                let found = values.iter().filter(is_there).filter(is_free);
+                let rows = found.map(|name| vec![name.clone()]).collect();
                 return Ok(Answer { rows, affected: 0 });
             }
             self.note(sql);
@@ -437,7 +502,7 @@ mod tests {
                 notes.iter().filter(|note| *note == what).count()
             };
             match sql {
-                "held" | "locked" => Err(SqlError::lock_wait_timeout("")),
+                "held" | "locked" | "new" => Err(SqlError::lock_wait_timeout("")),
                 "fail" => Err(SqlError::unknown_error("failed")),
                 "duplicate" => Err(SqlError::duplicate_entry("g", "PRIMARY")),
                 "deadlock" if times(sql) < 3 => Err(SqlError::deadlock()),
@@ -463,7 +528,7 @@ mod tests {
 
     type Receive = oneshot::Receiver<Result<(), SqlError>>;
 
-    fn asked(sql: &'static str) -> (Box<dyn Write>, Receive) {
+    fn asked_for(sql: &'static str) -> (Box<dyn Write>, Receive) {
         let (reply, receiver) = oneshot::channel();
         let work = move |connection: &mut dyn Connection| match sql {
             "duplicate" => rows::is_new(connection.run(sql, &[]).map(drop)).map(drop),
@@ -482,14 +547,15 @@ mod tests {
     }
 
     fn written(statements: &[&'static str]) -> (String, Vec<bool>) {
-        written_beside(statements, &mut Locked::default())
+        written_beside(statements, &mut Known::default())
     }
 
-    fn written_beside(statements: &[&'static str], locked: &mut Locked) -> (String, Vec<bool>) {
+    fn written_beside(statements: &[&'static str], known: &mut Known) -> (String, Vec<bool>) {
         let mut notes = Notes::default();
-        let (batch, receivers): (Vec<_>, Vec<_>) = statements.iter().map(|sql| asked(sql)).unzip();
+        let (batch, receivers): (Vec<_>, Vec<_>) =
+            statements.iter().map(|sql| asked_for(sql)).unzip();
         let runtime = Builder::new_current_thread().build().unwrap();
-        write(&mut notes, batch, runtime.handle(), locked);
+        write(&mut notes, batch, runtime.handle(), known);
         let succeeded = |receive: Receive| runtime.block_on(receive).unwrap().is_ok();
         let done = notes.0.lock().unwrap().join(" ");
         (done, receivers.into_iter().map(succeeded).collect())
@@ -561,38 +627,61 @@ mod tests {
 
     #[test]
     fn what_is_locked_is_waited_for_once_and_keeps_nobody_else() {
-        let mut locked = Locked::default();
+        let mut known = Known::default();
         // The others see that it lives, and who is locked is asked for.
         let (beat, asked) = ("begin commit", "begin rollback");
-        let (done, succeeded) = written_beside(&["a", "held", "c"], &mut locked);
+        let (done, succeeded) = written_beside(&["a", "held", "c"], &mut known);
         assert_eq!(
             done,
-            format!("begin a held rollback {beat} {asked} begin a c commit")
+            format!("begin a held rollback {asked} {beat} {asked} begin a c commit")
         );
         assert_eq!(succeeded, [true, false, true]);
-        let (done, succeeded) = written_beside(&["held", "a", "held"], &mut locked);
+        let (done, succeeded) = written_beside(&["held", "a", "held"], &mut known);
         assert_eq!(done, format!("{asked} begin a commit"));
         assert_eq!(succeeded, [false, true, false]);
         // What cannot be asked for stays away for a while, until it is written.
-        let (done, _) = written_beside(&["a", "locked"], &mut locked);
-        let again = format!("begin a locked rollback {beat} {asked} begin a commit");
+        let (done, _) = written_beside(&["a", "locked"], &mut known);
+        let again = format!("begin a locked rollback {asked} {beat} {asked} begin a commit");
         assert_eq!(done, format!("{asked} {again}"));
-        let (done, succeeded) = written_beside(&["a", "locked"], &mut locked);
+        let (done, succeeded) = written_beside(&["a", "locked"], &mut known);
         assert_eq!(done, format!("{asked} begin a commit"));
         assert_eq!(succeeded, [true, false]);
-        locked.forget("locked");
-        let (done, _) = written_beside(&["a", "locked"], &mut locked);
+        known.locked.forget("locked");
+        let (done, _) = written_beside(&["a", "locked"], &mut known);
         assert_eq!(done, format!("{asked} {again}"));
         // Whatever else fails, fails by itself.
-        let (done, succeeded) = written_beside(&["fail", "locked", "c"], &mut Locked::default());
+        let (done, succeeded) = written_beside(&["fail", "locked", "c"], &mut Known::default());
         assert_eq!(
             done,
             format!(
-                "begin fail rollback begin fail rollback begin locked rollback {beat} \
+                "begin fail rollback begin fail rollback begin locked rollback {asked} {beat} \
                  {asked} begin c commit"
             )
         );
         assert_eq!(succeeded, [false, false, true]);
+    }
+
+    #[test]
+    fn new_ones_are_written_one_by_one_once_a_place_was_locked() {
+        let mut known = Known::default();
+        let (beat, asked) = ("begin commit", "begin rollback");
+        let (batch, receivers): (Vec<_>, Vec<_>) = ["new", "a", "new", "new"]
+            .into_iter()
+            .map(asked_for)
+            .unzip();
+        let mut notes = Notes::default();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        write(&mut notes, batch, runtime.handle(), &mut known);
+        assert_eq!(known.later.len(), 2);
+        let one = known.later.pop_front().expect("one");
+        write_doubtful(&mut notes, one, runtime.handle(), &mut known);
+        let failed = format!("begin new rollback {asked} {beat}");
+        let done = notes.0.lock().unwrap().join(" ");
+        assert_eq!(done, format!("{failed} {asked} begin a commit {failed}"));
+        known.later.clear();
+        let succeeded = |receive: Receive| runtime.block_on(receive).is_ok_and(|done| done.is_ok());
+        let succeeded: Vec<_> = receivers.into_iter().map(succeeded).collect();
+        assert_eq!(succeeded, [false, true, false, false]);
     }
 
     #[test]

@@ -404,6 +404,38 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
     assert!(trouble.is_dead && alert.is_none());
 }
 
+/// What one coordinator remembers of a transaction is no more true once somebody else has changed its
+/// row: an operator at another one has had it tried again, say.
+#[test]
+fn a_trouble_ends_when_somebody_else_changes_the_row() {
+    let leases = crate::lease::Leases::default();
+    let moment = Moment {
+        now: START,
+        random: 0,
+        rules: Rules::default(),
+    };
+    let mut one = begin("saga 1 submitted");
+    let (trouble, _) = one.troubled(None, ("no", true), moment);
+    for (updated, remains) in [
+        (None, true),
+        (Some(one.global.updated), true),
+        (Some(one.global.updated - 1), false),
+    ] {
+        let known = Trouble {
+            updated,
+            ..trouble.clone()
+        };
+        leases.set_trouble(&one.global.gid, known);
+        leases.forget_trouble_before(&one.global);
+        let found = leases.trouble(&one.global.gid);
+        assert_eq!(
+            found.is_some_and(|known| known.is_dead),
+            remains,
+            "{updated:?}"
+        );
+    }
+}
+
 /// Later calls are sent all of it.
 #[test]
 fn answers_that_are_passed_on_have_a_limit() {
