@@ -421,10 +421,8 @@ fn a_trouble_ends_when_somebody_else_changes_the_row() {
         (Some(one.global.updated), true),
         (Some(one.global.updated - 1), false),
     ] {
-        let known = Trouble {
-            updated,
-            ..trouble.clone()
-        };
+        let mut known = trouble.clone();
+        known.updated = updated;
         leases.set_trouble(&one.global.gid, known);
         leases.forget_trouble_before(&one.global);
         let found = leases.trouble(&one.global.gid);
