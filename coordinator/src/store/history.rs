@@ -160,9 +160,8 @@ pub(super) fn history(
          status_after, reason FROM operations WHERE gid = ? ORDER BY id";
     const NOTES: &str = "SELECT time, cause, status_before, status_after, reason \
          FROM changes WHERE gid = ? ORDER BY id";
-    let attempt = |row: Vec<Value>| {
-        let mut row = Row::of(row);
-        Ok::<_, SqlError>(Attempt {
+    let attempt = |row: &mut Row| {
+        Ok(Attempt {
             branch_id: row.text()?,
             op: row.text()?,
             timing: Timing {
@@ -173,9 +172,8 @@ pub(super) fn history(
             error: row.text()?,
         })
     };
-    let operated = |row: Vec<Value>| {
-        let mut row = Row::of(row);
-        Ok::<_, SqlError>(Operated {
+    let operated = |row: &mut Row| {
+        Ok(Operated {
             time: row.moment()?,
             operator: row.text()?,
             operation: row.text()?,
@@ -189,9 +187,7 @@ pub(super) fn history(
     let mut attempts: Vec<Attempt> = Vec::new();
     for statement in [ATTEMPTS, ONLY_CALLS] {
         let found = connection.run(statement, &[text(gid), Value::UInt(limit)])?;
-        for row in found.rows {
-            attempts.push(attempt(row)?);
-        }
+        attempts.extend(rows::read_each::<_, Vec<_>>(found, attempt)?);
     }
     if let Some(row) = connection.run(CALLS, &[text(gid)])?.rows.pop()
         && let Some(calls) = Row::of(row).text_or_null()?
@@ -206,21 +202,17 @@ pub(super) fn history(
         .len()
         .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
     attempts.drain(..older);
-    let operations = connection.run(OPERATIONS, &[text(gid)])?.rows;
-    let notes = connection.run(NOTES, &[text(gid)])?.rows;
+    let operations = connection.run(OPERATIONS, &[text(gid)])?;
+    let notes = connection.run(NOTES, &[text(gid)])?;
     Ok(History {
         attempts,
-        operations: operations
-            .into_iter()
-            .map(operated)
-            .collect::<Result<_, _>>()?,
-        notes: notes.into_iter().map(read_note).collect::<Result<_, _>>()?,
+        operations: rows::read_each(operations, operated)?,
+        notes: rows::read_each(notes, read_note)?,
         untold: webhooks::untold(connection, gid)?,
     })
 }
 
-fn read_note(row: Vec<Value>) -> Result<Note, SqlError> {
-    let mut row = Row::of(row);
+fn read_note(row: &mut Row) -> Result<Note, SqlError> {
     Ok(Note {
         time: row.moment()?,
         cause: Cause::parse(&row.text()?).ok_or_else(|| rows::corrupt("a cause"))?,

@@ -95,15 +95,13 @@ pub(super) fn time(connection: &mut dyn Connection) -> Result<Option<Micros>, Sq
 /// All coordinators that were not declared dead, by number.
 pub(super) fn alive(connection: &mut dyn Connection) -> Result<Vec<Seen>, SqlError> {
     const ALIVE: &str = "SELECT id, beat FROM coordinators WHERE is_dead = 0 ORDER BY id";
-    let seen = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let seen = |row: &mut Row| {
         Ok(Seen {
             id: row.number()?,
             beat: row.number()?,
         })
     };
-    let rows = connection.run(ALIVE, &[])?.rows;
-    rows.into_iter().map(seen).collect()
+    rows::read_each(connection.run(ALIVE, &[])?, seen)
 }
 
 /// A coordinator, as its row tells of it.
@@ -128,8 +126,7 @@ pub(super) fn members(connection: &mut dyn Connection) -> Result<Vec<Member>, Sq
     const MEMBERS: &str = "SELECT id, name, beat, CAST(is_dead AS UNSIGNED), CAST(started AS CHAR), \
          CAST(GREATEST(TIMESTAMPDIFF(SECOND, seen, NOW(6)), 0) AS UNSIGNED) \
          FROM coordinators ORDER BY id";
-    let member = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let member = |row: &mut Row| {
         Ok(Member {
             id: row.number()?,
             name: row.text()?,
@@ -139,8 +136,7 @@ pub(super) fn members(connection: &mut dyn Connection) -> Result<Vec<Member>, Sq
             silent_s: row.number()?,
         })
     };
-    let rows = connection.run(MEMBERS, &[])?.rows;
-    rows.into_iter().map(member).collect()
+    rows::read_each(connection.run(MEMBERS, &[])?, member)
 }
 
 /// Declares those dead whose beat is still this, and forgets who has been so for long.

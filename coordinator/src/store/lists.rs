@@ -4,7 +4,7 @@ use super::{
     super::model::{Global, Micros, Pattern, Status},
     connection::Connection,
     filter::Filter,
-    rows::{NO_TIME, Row, SHORT_COLUMNS, is_new, moment, read_global, text},
+    rows::{NO_TIME, Row, SHORT_COLUMNS, is_new, moment, read_each, read_global, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -74,8 +74,7 @@ pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinish
     const COUNT: &str = "SELECT trans_type, status, COUNT(*), COUNT(dead_time), \
          COUNT(pause_time) \
          FROM global_transactions WHERE next_run_us <= ? GROUP BY trans_type, status";
-    let counted = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let counted = |row: &mut Row| {
         Ok(Unfinished {
             pattern: row.pattern()?,
             status: row.status()?,
@@ -84,8 +83,7 @@ pub(crate) fn unfinished(connection: &mut dyn Connection) -> Result<Vec<Unfinish
             paused: row.number()?,
         })
     };
-    let answer = connection.run(COUNT, &[Value::UInt(NO_TIME)])?;
-    answer.rows.into_iter().map(counted).collect()
+    read_each(connection.run(COUNT, &[Value::UInt(NO_TIME)])?, counted)
 }
 
 /// Who wants the messages of a topic. A row without a url is nobody's: it counts the changes, and
@@ -96,16 +94,14 @@ pub(crate) fn subscribers(
 ) -> Result<Vec<Topic>, SqlError> {
     const SUBSCRIBERS: &str = "SELECT topic, url, remark FROM topics WHERE topic = ? AND url <> '' \
          ORDER BY create_time, url";
-    let subscriber = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let subscriber = |row: &mut Row| {
         Ok(Topic {
             topic: row.text()?,
             url: row.text()?,
             remark: row.text()?,
         })
     };
-    let answer = connection.run(SUBSCRIBERS, &[text(topic)])?;
-    answer.rows.into_iter().map(subscriber).collect()
+    read_each(connection.run(SUBSCRIBERS, &[text(topic)])?, subscriber)
 }
 
 /// Topics whose names come after this one, in order.
@@ -116,8 +112,10 @@ pub(crate) fn topics(
 ) -> Result<Vec<Named>, SqlError> {
     const TOPICS: &str = "SELECT topic, MIN(create_time), MAX(create_time), MAX(version) FROM topics \
          WHERE topic > ? GROUP BY topic ORDER BY topic LIMIT ?";
-    let answer = connection.run(TOPICS, &[text(after), Value::UInt(limit)])?;
-    answer.rows.into_iter().map(named).collect()
+    read_each(
+        connection.run(TOPICS, &[text(after), Value::UInt(limit)])?,
+        named,
+    )
 }
 
 /// A topic by its name.
@@ -127,12 +125,12 @@ pub(crate) fn topic(
 ) -> Result<Option<Named>, SqlError> {
     const TOPIC: &str = "SELECT topic, MIN(create_time), MAX(create_time), MAX(version) FROM topics \
          WHERE topic = ? GROUP BY topic";
-    let mut rows = connection.run(TOPIC, &[text(name)])?.rows;
-    rows.pop().map(named).transpose()
+    let answer = connection.run(TOPIC, &[text(name)])?;
+    let mut found: Vec<Named> = read_each(answer, named)?;
+    Ok(found.pop())
 }
 
-fn named(row: Vec<Value>) -> Result<Named, SqlError> {
-    let mut row = Row::of(row);
+fn named(row: &mut Row) -> Result<Named, SqlError> {
     Ok(Named {
         name: row.text()?,
         created: row.moment()?,

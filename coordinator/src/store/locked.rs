@@ -11,9 +11,9 @@
 
 use super::{
     connection::Connection,
-    rows::{Row, text},
+    rows::Row,
+    survey::{CHUNK, names as named, of_each},
 };
-use cohort_engine::types::Value;
 use cohort_sql::SqlError;
 use std::{
     collections::{HashMap, HashSet},
@@ -27,8 +27,6 @@ const PAUSE: Duration = Duration::from_secs(4);
 const PAUSE_MAX: Duration = Duration::from_secs(64);
 /// How long no new row must have met a lock.
 const DOUBT: Duration = Duration::from_secs(5);
-/// How many are asked for at once.
-const CHUNK: usize = 32;
 /// Servers that cannot leave out what is locked do not know the words.
 const SYNTAX_ERROR: u16 = 1064;
 
@@ -143,19 +141,12 @@ fn locked_and_new(
     names: &[&str],
     connection: &mut dyn Connection,
 ) -> Result<(Vec<String>, HashSet<String>), SqlError> {
-    let list = vec!["?"; CHUNK].join(", ");
-    let all = format!("SELECT gid FROM global_transactions WHERE gid IN ({list})");
+    let all = of_each("SELECT gid FROM global_transactions WHERE gid IN ()", "");
     let free = format!("{all} FOR UPDATE SKIP LOCKED");
     let mut locked = Vec::new();
     let mut new: HashSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
     for chunk in names.chunks(CHUNK) {
-        let last = chunk.last().into_iter().cycle();
-        let values: Vec<Value> = chunk
-            .iter()
-            .chain(last)
-            .take(CHUNK)
-            .map(|name| text(name))
-            .collect();
+        let values = named(chunk);
         let mut ask = |statement: &str| -> Result<HashSet<String>, SqlError> {
             let rows = connection.run(statement, &values)?.rows;
             rows.into_iter().map(|row| Row::of(row).text()).collect()

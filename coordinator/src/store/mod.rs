@@ -78,7 +78,7 @@ pub struct Store {
 /// Whether an error says nothing about what was asked: it may work later.
 pub fn is_outage(error: &SqlError) -> bool {
     // 1412: another session has just changed the table.
-    matches!(error.code, UNREACHABLE | LOST | 1205 | 1213 | 1412)
+    is_locked(error) || matches!(error.code, UNREACHABLE | LOST | 1213 | 1412)
 }
 
 /// Whether it says that another session has locked what was asked for.

@@ -155,6 +155,15 @@ impl Row {
     }
 }
 
+/// All rows of an answer, each read like this.
+pub(super) fn read_each<T, All: FromIterator<T>>(
+    answer: Answer,
+    mut read: impl FnMut(&mut Row) -> Result<T, SqlError>,
+) -> Result<All, SqlError> {
+    let rows = answer.rows.into_iter();
+    rows.map(|row| read(&mut Row::of(row))).collect()
+}
+
 /// The number that was asked for, if there is a row.
 pub(super) fn number(mut answer: Answer) -> Result<Option<u64>, SqlError> {
     let row = answer.rows.pop().map(Row::of);
@@ -529,9 +538,8 @@ pub(crate) fn load(
             .ok_or_else(|| corrupt("steps or payloads"))?;
         apply_calls(calls.as_deref(), &mut branches)?;
     }
-    let rows = connection.run(&BRANCHES, &[text(gid)])?.rows;
-    let placed = rows.into_iter().map(|row| read_placed(&mut Row::of(row)));
-    place(global.is_planned(), &mut branches, placed)?;
+    let rows = read_each(connection.run(&BRANCHES, &[text(gid)])?, read_placed)?;
+    place(global.is_planned(), &mut branches, rows)?;
     Ok(Some(Transaction::read_back(global, branches)))
 }
 
@@ -567,10 +575,9 @@ pub(super) type Placed = (usize, Branch);
 pub(super) fn place(
     is_planned: bool,
     branches: &mut Vec<Branch>,
-    rows: impl IntoIterator<Item = Result<Placed, SqlError>>,
+    rows: Vec<Placed>,
 ) -> Result<(), SqlError> {
-    for row in rows {
-        let (position, branch) = row?;
+    for (position, branch) in rows {
         if is_planned {
             let planned = branches.get_mut(position);
             *planned.ok_or_else(|| corrupt("a branch beyond those that are planned"))? = branch;
@@ -698,7 +705,8 @@ pub(crate) fn register(
     }
     let first = match row.number_or_null()? {
         Some(counted) => counted,
-        None => number(connection.run(COUNT, &[text(gid)])?)?.unwrap_or_default(),
+        None => number(connection.run(COUNT, &[text(gid)])?)?
+            .ok_or_else(|| corrupt("no count of branches"))?,
     };
     // So few that one statement inserts them.
     let inserted = insert_branches(connection, (NEW, now), gid, (first..).zip(branches));
@@ -737,16 +745,14 @@ pub(crate) fn due(
         values.extend([later.clone(), later]);
     }
     values.push(Value::UInt(limit));
-    let one = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let one = |row: &mut Row| {
         Ok(Due {
             next_run: row.number()?,
             gid: row.text()?,
             owner: row.number()?,
         })
     };
-    let answer = connection.run(statement, &values)?;
-    answer.rows.into_iter().map(one).collect()
+    read_each(connection.run(statement, &values)?, one)
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use super::{
     connection::Connection,
     filter::Filter,
     rows::{
-        BRANCH_COLUMNS, Placed, Row, SHORT_COLUMNS, apply_calls, corrupt, place, read_global,
-        read_placed, text,
+        BRANCH_COLUMNS, Placed, Row, SHORT_COLUMNS, apply_calls, corrupt, place, read_each,
+        read_global, read_placed, text,
     },
 };
 use cohort_engine::types::Value;
@@ -217,18 +217,18 @@ fn read_all(
 }
 
 /// A statement about `CHUNK` names, with these columns.
-fn of_each(statement: &str, columns: &str) -> String {
+pub(super) fn of_each(statement: &str, columns: &str) -> String {
     let list = format!("IN ({})", vec!["?"; CHUNK].join(", "));
     statement.replace("{}", columns).replace("IN ()", &list)
 }
 
 /// `CHUNK` names, of which the last may be there more than once.
-fn names(gids: &[String]) -> Vec<Value> {
+pub(super) fn names(gids: &[impl AsRef<str>]) -> Vec<Value> {
     let last = gids.last().into_iter().cycle();
     gids.iter()
         .chain(last)
         .take(CHUNK)
-        .map(|gid| text(gid))
+        .map(|gid| text(gid.as_ref()))
         .collect()
 }
 
@@ -262,7 +262,7 @@ fn read(gid: String, row: &mut Row, rows: Vec<Placed>) -> Result<Transaction, Sq
         branches = planned.ok_or_else(|| corrupt("steps"))?;
         apply_calls(calls.as_deref(), &mut branches)?;
     }
-    place(is_planned, &mut branches, rows.into_iter().map(Ok))?;
+    place(is_planned, &mut branches, rows)?;
     global.steps.clear();
     Ok(Transaction::read_back(global, branches))
 }
@@ -278,12 +278,8 @@ fn questions_errors(
          ON a.gid = b.gid AND a.started = b.last WHERE a.branch_id = '00'",
         "",
     );
-    let error = |row: Vec<Value>| {
-        let mut row = Row::of(row);
-        Ok((row.text()?, row.text()?))
-    };
-    let answer = connection.run(&select, &names(gids))?;
-    answer.rows.into_iter().map(error).collect()
+    let error = |row: &mut Row| Ok((row.text()?, row.text()?));
+    read_each(connection.run(&select, &names(gids))?, error)
 }
 
 /// Whether a filter means it, as far as its branches tell.

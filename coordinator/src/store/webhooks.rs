@@ -11,7 +11,7 @@ use super::{
         when::time,
     },
     connection::Connection,
-    rows::{Row, insert_notes, moment, text},
+    rows::{Row, insert_notes, moment, read_each, text},
 };
 use cohort_engine::types::Value;
 use cohort_sql::SqlError;
@@ -99,8 +99,7 @@ pub(super) fn due(
     const DUE: &str = "SELECT id, next_try_us, gid, url, body, create_time, tries FROM end_webhooks \
          WHERE next_try_us BETWEEN ? AND ? AND (next_try_us > ? OR id > ?) \
          ORDER BY next_try_us, id LIMIT ?";
-    let one = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let one = |row: &mut Row| {
         Ok(Pending {
             id: row.number()?,
             due: row.number()?,
@@ -118,8 +117,7 @@ pub(super) fn due(
         Value::UInt(after.1),
         Value::UInt(limit),
     ];
-    let answer = connection.run(DUE, &values)?;
-    answer.rows.into_iter().map(one).collect()
+    read_each(connection.run(DUE, &values)?, one)
 }
 
 /// It was taken.
@@ -195,8 +193,7 @@ fn note(
 pub(super) fn untold(connection: &mut dyn Connection, gid: &str) -> Result<Vec<Untold>, SqlError> {
     const UNTOLD: &str = "SELECT url, tries, last_error, next_try_us FROM end_webhooks \
          WHERE gid = ? ORDER BY id";
-    let one = |row: Vec<Value>| {
-        let mut row = Row::of(row);
+    let one = |row: &mut Row| {
         Ok(Untold {
             url: row.text()?,
             tries: row.number()?,
@@ -204,8 +201,7 @@ pub(super) fn untold(connection: &mut dyn Connection, gid: &str) -> Result<Vec<U
             next_try: Some(row.number()?).filter(|&next| next != NEVER),
         })
     };
-    let answer = connection.run(UNTOLD, &[text(gid)])?;
-    answer.rows.into_iter().map(one).collect()
+    read_each(connection.run(UNTOLD, &[text(gid)])?, one)
 }
 
 /// Removes what was given up of a transaction that is removed.

@@ -8,7 +8,7 @@
 //! them, and tells each who asked. A write that fails takes back what it shared
 //! a transaction with, and then each of them has one of its own. What another transaction was in
 //! the way of, or a lost connection, is tried again. What has waited in vain for a lock has failed
-//! by itself, the others go on without it, and it has to stay away for a while; see `locked`.
+//! by itself, the others go on without it, and locked rows are asked for from then on; see `locked`.
 
 use super::{
     connection::{Connection, LOST, UNREACHABLE},

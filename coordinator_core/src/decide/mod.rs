@@ -499,7 +499,7 @@ impl Transaction {
     }
 
     /// Why it has become a dead letter, if that is not saved yet.
-    pub(crate) fn has_given_up(&self) -> Option<&str> {
+    pub(crate) fn why_given_up(&self) -> Option<&str> {
         let mut notes = self.notes.iter().rev();
         let note = notes.find(|note| note.cause == Cause::DeadLetter);
         note.map(|note| note.reason.as_str())

@@ -66,7 +66,7 @@ impl<O: Outside> Task<'_, O> {
         let mut untold = std::mem::take(&mut self.untold);
         let called = self.transaction.called(&known);
         if called.is_empty() {
-            return match known.has_given_up() {
+            return match known.why_given_up() {
                 Some(why) => self.is_dead(why, untold).await,
                 None => self.trouble(error, &why).await,
             };
@@ -107,7 +107,7 @@ impl<O: Outside> Task<'_, O> {
             }
         }
         if self.transaction.global.dead_since.is_none()
-            && let Some(why) = known.has_given_up()
+            && let Some(why) = known.why_given_up()
         {
             return self.is_dead(why, untold).await;
         }
