@@ -136,7 +136,7 @@ pub async fn change<O: Outside>(
             outside.hasten(about.gid, pause).await?;
             break;
         }
-        let saved = outside.save(By::Other, known, changed, Vec::new(), moment.now);
+        let saved = outside.save(By::Client, known, changed, Vec::new(), moment.now);
         // Too late: its status has changed, which it does a few times only.
         if saved.await? == Saved::Yes {
             break;

@@ -97,6 +97,14 @@ impl Leases {
     pub fn put_off_until(&self, gid: &str) -> Option<Micros> {
         self.trouble(gid).map(|known| known.until)
     }
+    /// Whether it is known to be a dead letter as it is, though its row does not say so.
+    pub fn is_dead_letter(&self, as_it_is: &Global) -> bool {
+        let known = self.trouble(&as_it_is.gid);
+        known.is_some_and(|known| {
+            let is_same = known.updated.is_some_and(|at| at == as_it_is.updated);
+            known.is_dead && is_same && known.status == Some(as_it_is.status)
+        })
+    }
     pub(crate) fn trouble(&self, gid: &str) -> Option<Trouble> {
         self.lock_troubles().get(gid).cloned()
     }

@@ -129,8 +129,19 @@ pub enum By {
     Driver,
     /// Whoever drove it, and lets it go.
     Leaver,
-    /// Somebody else: a client submits or aborts it.
-    Other,
+    /// A client that submits or aborts it, beside whoever drives it. Of its own row only what a client
+    /// changes is written: the rest may have changed since it was read.
+    Client,
+    /// An operator who changes what has ended and is nobody's.
+    Operator,
+}
+
+impl By {
+    /// Whether this is the coordinator whose it is.
+    #[must_use]
+    pub fn is_owner(self) -> bool {
+        matches!(self, By::Driver | By::Leaver)
+    }
 }
 
 /// What became of a try to drive a transaction.

@@ -170,7 +170,7 @@ impl Tables {
         let Some(row) = self.rows.get_mut(&after.global.gid) else {
             return Saved::TooLate;
         };
-        let is_own = me != 0 && by != By::Other;
+        let is_own = me != 0 && by.is_owner();
         if row.global.status != before.global.status || is_own && row.owner != me {
             return Saved::TooLate;
         }
@@ -178,16 +178,18 @@ impl Tables {
         known.status = new.status;
         known.rollback_reason.clone_from(&new.rollback_reason);
         known.result.clone_from(&new.result);
-        known.retry_count = new.retry_count;
-        known.query_interval = new.query_interval;
         known.next_run = new.next_run;
         known.created = new.created;
         known.updated = now;
         known.finished = new.finished;
         known.rolled_back = new.rolled_back;
-        known.dead_since = new.dead_since;
         known.submitted = new.submitted;
-        known.failing_since = new.failing_since;
+        if by != By::Client {
+            known.retry_count = new.retry_count;
+            known.query_interval = new.query_interval;
+            known.dead_since = new.dead_since;
+            known.failing_since = new.failing_since;
+        }
         known.is_exact |= new.is_exact;
         if is_own {
             let stays = by == By::Driver && !new.status.is_final();
@@ -206,7 +208,7 @@ impl Tables {
     ) -> Saved {
         // What has ended is nobody's.
         let by = match before.global.status.is_final() {
-            true => By::Other,
+            true => By::Operator,
             false => By::Driver,
         };
         let saved = self.save(me, by, (before, after), now);
@@ -238,6 +240,12 @@ impl Tables {
     pub fn is_paused(&self, gid: &str) -> bool {
         let row = self.rows.get(gid);
         row.is_some_and(|row| row.global.paused_since.is_some())
+    }
+
+    /// Whether its row says that it is a dead letter.
+    pub fn is_dead_letter(&self, gid: &str) -> bool {
+        let row = self.rows.get(gid);
+        row.is_some_and(|row| row.global.dead_since.is_some())
     }
 
     /// As [`crate::Outside::hasten`].

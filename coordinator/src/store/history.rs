@@ -46,7 +46,7 @@ pub(super) fn operate(
 ) -> Result<Saved, SqlError> {
     // What has ended is nobody's; all else is the operator's coordinator's meanwhile.
     let by = match before.global.status.is_final() {
-        true => By::Other,
+        true => By::Operator,
         false => By::Driver,
     };
     if rows::save(connection, by, before, after, &[], now)? == Saved::TooLate {

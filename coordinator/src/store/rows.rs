@@ -441,37 +441,60 @@ fn save_global(
     transaction: &Transaction,
     now: Micros,
 ) -> Result<bool, SqlError> {
-    const UPDATE: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, create_time = ?, \
-         update_time = ?, finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, \
-         failing_time = ?, is_exact = is_exact OR ?, calls = COALESCE(?, calls) \
-         WHERE gid = ? AND status = ?";
-    const UPDATE_OWN: &str = "UPDATE global_transactions SET status = ?, rollback_reason = ?, \
-         result = ?, retry_count = ?, query_interval_us = ?, next_run_us = ?, create_time = ?, \
-         update_time = ?, finish_time = ?, rollback_time = ?, dead_time = ?, submit_time = ?, \
-         failing_time = ?, is_exact = is_exact OR ?, calls = COALESCE(?, calls), owner = ? \
-         WHERE gid = ? AND status = ? AND owner = ?";
+    macro_rules! update {
+        ([$($more:literal),*], $only:literal) => {
+            concat!(
+                "UPDATE global_transactions SET status = ?, rollback_reason = ?, result = ?, \
+                 next_run_us = ?, create_time = ?, update_time = ?, finish_time = ?, \
+                 rollback_time = ?, submit_time = ?, is_exact = is_exact OR ?, \
+                 calls = COALESCE(?, calls)",
+                $($more,)*
+                " WHERE gid = ? AND status = ?",
+                $only
+            )
+        };
+    }
+    macro_rules! update_all {
+        ($more:literal, $only:literal) => {
+            update!(
+                [
+                    ", retry_count = ?, query_interval_us = ?, dead_time = ?, failing_time = ?",
+                    $more
+                ],
+                $only
+            )
+        };
+    }
     let global = &transaction.global;
     let owner = connection.owner();
-    let is_own = owner != 0 && by != By::Other;
+    let is_own = owner != 0 && by.is_owner();
+    let statement = match by {
+        _ if is_own => update_all!(", owner = ?", " AND owner = ?"),
+        By::Client => update!([], ""),
+        By::Driver | By::Leaver | By::Operator => update_all!("", ""),
+    };
     let mut values = vec![
         text(global.status.name()),
         text(&global.rollback_reason),
         text(&global.result),
-        Value::UInt(global.retry_count),
-        Value::UInt(global.query_interval),
         Value::UInt(next_run(global)),
         // Only a clock that was ahead changes it.
         moment(global.created),
         moment(now),
         moment_or_null(global.finished),
         moment_or_null(global.rolled_back),
-        moment_or_null(global.dead_since),
         moment_or_null(global.submitted),
-        moment_or_null(global.failing_since),
         Value::UInt(global.is_exact.into()),
         new_calls(before, transaction).map_or(Value::Null, Value::Bytes),
     ];
+    if by != By::Client {
+        values.extend([
+            Value::UInt(global.retry_count),
+            Value::UInt(global.query_interval),
+            moment_or_null(global.dead_since),
+            moment_or_null(global.failing_since),
+        ]);
+    }
     if is_own {
         let stays = by == By::Driver && !global.status.is_final();
         values.push(Value::UInt(if stays { owner } else { 0 }));
@@ -480,7 +503,6 @@ fn save_global(
     if is_own {
         values.push(Value::UInt(owner));
     }
-    let statement = if is_own { UPDATE_OWN } else { UPDATE };
     Ok(connection.run(statement, &values)?.affected > 0)
 }
 
@@ -883,8 +905,8 @@ mod tests {
         assert_eq!(count(&mut connection), Some(1));
         // Who changes something else, and knows less, takes nothing back.
         let mut other = new.clone();
-        other.global.retry_count = 5;
-        let saved = save(&mut connection, By::Other, &new, &other, &[], SECOND);
+        other.global.result = "other".into();
+        let saved = save(&mut connection, By::Client, &new, &other, &[], SECOND);
         assert_eq!(saved.expect("saved"), Saved::Yes);
         let read = load(&mut connection, "g").expect("read").expect("a saga");
         assert_eq!(read.branches, third.branches);

@@ -174,7 +174,8 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
                 assert_eq!(memory.insert(me, &new, is_driven), real);
             }
             (2..=5, Some(before)) => {
-                let by = [By::Driver, By::Leaver, By::Other][noise.below(3) as usize];
+                const ALL: [By; 4] = [By::Driver, By::Leaver, By::Client, By::Operator];
+                let by = ALL[noise.below(4) as usize];
                 let after = changed(&before, noise, now);
                 let real = rows::save(connection, by, &before, &after, &[], now)?;
                 assert_eq!(memory.save(me, by, (&before, &after), now), real, "{by:?}");

@@ -29,7 +29,7 @@ pub struct Trouble {
     interval: Micros,
     /// Not to be tried before.
     pub until: Micros,
-    /// What it is as its row says. `None`: it could not be read.
+    /// What it is as its row says. `None`: it could never be read.
     pub status: Option<Status>,
     /// When its row was last changed, as far as is known here.
     pub updated: Option<Micros>,
@@ -48,13 +48,13 @@ impl Trouble {
             since: known.map_or(moment.now, |known| known.since),
             interval,
             until: moment.now.saturating_add(jittered(interval, moment.random)),
-            status: None,
-            updated: None,
+            status: known.and_then(|known| known.status),
+            updated: known.and_then(|known| known.updated),
             why: why.to_owned(),
             is_dead: known.is_some_and(|known| known.is_dead),
         }
     }
-    /// The same if nothing is known of the transaction.
+    /// The same if the transaction cannot be read: its row is as it was, as far as is known.
     pub(crate) fn of_unread(known: Option<&Trouble>, why: &str, moment: Moment) -> Trouble {
         let retries = Retries::of(moment.rules, Seconds::default());
         Trouble::after(known, why, retries, moment)
@@ -125,7 +125,9 @@ impl Transaction {
         let status = self.global.status;
         trouble.status = Some(status);
         let mut alert = None;
-        if trouble.is_dead || is_dead {
+        if self.global.dead_since.is_some() {
+            // Its row says so already, and somebody was told.
+        } else if trouble.is_dead || is_dead {
             self.give_up(why, moment.now);
         } else {
             let failing = Failing {

@@ -9,6 +9,8 @@
 //! 3. What ended stays so, and nothing is called for it after.
 //! 4. Nobody is driven by two coordinators at once, unless one of them was declared dead.
 //! 5. What a client is told is true when it is told.
+//! 6. For a dead letter nothing is called, and somebody is told, once. An operator who has it retried
+//!    revives it for good.
 //!
 //! # How a run goes
 //!

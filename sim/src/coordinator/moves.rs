@@ -3,7 +3,7 @@
 use super::{
     plan::GID,
     run::{Run, is_due},
-    world::{Asked, Machine, Use, Who, World},
+    world::{Asked, Lasting, Machine, Use, Who, World},
 };
 use cohort_coordinator_core::model::Pattern;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub enum Operated {
     Pause,
     Resume,
     Retry,
+    /// Has a dead letter retried.
+    Revive,
 }
 
 /// What can happen.
@@ -46,6 +48,10 @@ pub enum Move {
     Refuse(usize),
     /// They do not take what is to be saved.
     Reject(usize),
+    /// They take no more of this from now on.
+    Break(Lasting),
+    /// They take all again.
+    Mend,
     /// A service takes a call.
     Take(usize, Taken),
     /// One that its caller has given up arrives.
@@ -88,6 +94,8 @@ impl Move {
             Move::ApplyUnheard(_) => ("tables used, answer lost", 1),
             Move::Refuse(_) => ("tables out of reach", 1),
             Move::Reject(_) => ("saves refused", 1),
+            Move::Break(_) => ("saves refused from then on", 1),
+            Move::Mend => ("saves taken again", 8),
             Move::Take(_, Taken::Success) => ("calls that succeed", 30),
             Move::Take(_, Taken::Failure) => ("calls that fail for good", 5),
             Move::Take(_, Taken::Ongoing) => ("calls that are ongoing", 3),
@@ -112,6 +120,7 @@ impl Move {
             Move::Operate(_, Operated::Pause) => ("transactions paused", 1),
             Move::Operate(_, Operated::Resume) => ("transactions that go on", 12),
             Move::Operate(_, Operated::Retry) => ("retries by hand", 1),
+            Move::Operate(_, Operated::Revive) => ("dead letters retried", 12),
             Move::Bury(_) => ("declared dead", 20),
         }
     }
@@ -134,6 +143,10 @@ impl Run<'_> {
             faults.push(Move::SetBack);
         }
         self.burials(&world, &mut moves);
+        match world.lasting {
+            Some(_) => moves.push(Move::Mend),
+            None => faults.extend(Lasting::ALL.map(Move::Break)),
+        }
         if moves.is_empty() && self.next_time(&world).is_some() {
             moves.push(Move::Advance);
         } else if self.next_time(&world).is_some() {
@@ -225,6 +238,10 @@ impl Run<'_> {
         if world.tables.unfinished().next().is_some() && !self.is_operated(world) {
             if world.tables.is_paused(GID) {
                 moves.push(Move::Operate(index, Operated::Resume));
+            } else if world.tables.is_dead_letter(GID) {
+                if !self.is_calm || index == self.plan.operated {
+                    moves.push(Move::Operate(index, Operated::Revive));
+                }
             } else {
                 faults.push(Move::Operate(index, Operated::Pause));
                 faults.push(Move::Operate(index, Operated::Retry));
@@ -282,6 +299,7 @@ impl Run<'_> {
             Some(until.saturating_add(world.machines[who.index].behind))
         });
         let due = due.chain(put_off).filter(|at| *at > world.now);
-        timers.map(|timer| timer.at).chain(due).min()
+        let timers = timers.map(|timer| timer.at).filter(|at| *at < u64::MAX);
+        timers.chain(due).min()
     }
 }

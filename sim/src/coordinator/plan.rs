@@ -37,6 +37,10 @@ pub struct Plan {
     pub script: Vec<Do>,
     /// What a workflow comes to.
     pub succeeds: bool,
+    /// So many calls of a branch that come to nothing make a dead letter; 0: none does.
+    pub dead_letter_after: u64,
+    /// The coordinator that an operator asks in the calm.
+    pub operated: usize,
 }
 
 impl Plan {
@@ -64,6 +68,8 @@ impl Plan {
             options: Options::default(),
             script,
             succeeds: true,
+            dead_letter_after: 0,
+            operated: 0,
         }
     }
 
@@ -72,6 +78,8 @@ impl Plan {
         let pattern = Pattern::ALL[chooser.below(Pattern::ALL.len())];
         let mut plan = Plan::new(pattern, 1 + chooser.below(4), 1 + chooser.below(2));
         plan.succeeds = chooser.below(3) > 0;
+        plan.dead_letter_after = [0, 0, 1, 2][chooser.below(4)];
+        plan.operated = chooser.below(plan.machines);
         if pattern == Pattern::Saga {
             plan.custom_data = match (plan.branches, chooser.below(4)) {
                 (_, 0 | 1) => "",

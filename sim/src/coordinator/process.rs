@@ -181,7 +181,7 @@ impl Outside for Process {
         let mut world = self.world();
         world.random = world.random.wrapping_mul(6_364_136_223_846_793_005) + 1;
         Moment {
-            now: world.clock(self.who),
+            now: world.look_at_clock(self.who),
             random: world.random >> 20,
             rules: world.rules,
         }
@@ -288,6 +288,9 @@ impl Outside for Process {
             let mut world = self.world();
             let me = world.machines[self.who.index].id;
             world.check_call(me, &gid, &branch, &op);
+            if self.leases.is_dead_letter(&transaction.global) {
+                world.fail(|| format!("{branch} {op} of {gid} is called, and is known to be dead"));
+            }
             world.tell(|_| format!("{} calls {branch} {op}", self.who.index));
             world.calls.push(Call {
                 who: self.who,
@@ -306,7 +309,12 @@ impl Outside for Process {
             (reply, Some(attempt(now)))
         })
     }
-    fn alert(&self, _: &Transaction, _: Option<usize>, _: String) {}
+    fn alert(&self, transaction: &Transaction, whose: Option<usize>, _: String) {
+        let global = &transaction.global;
+        if global.dead_since.is_some() {
+            self.world().check_told(self.who, whose, global.status);
+        }
+    }
     fn ended(&self, _: &Global) {}
     fn not_driven(&self, _: &str, _: Unused) {}
 }

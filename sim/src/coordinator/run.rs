@@ -30,6 +30,8 @@ pub const CALM_STEPS: usize = 3_000;
 
 /// In which nothing waits for so long.
 const CALM: Micros = 3_600 * SECOND;
+/// In which a dead letter is retried so often: each coordinator may know of one that no row knew of.
+const REVIVED_MAX: usize = 3;
 /// So long an operator waits for calls under way.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// So far clocks are set back.
@@ -56,6 +58,10 @@ pub struct Run<'a> {
     /// Moves that may still go wrong.
     pub(super) faults: usize,
     pub(super) again: usize,
+    /// Nothing fails any more.
+    pub(super) is_calm: bool,
+    /// So often a dead letter was retried in the calm.
+    revived: usize,
     /// How often the client asks again without an answer.
     pub(super) patience: usize,
     /// Branches that were registered, as far as the client knows.
@@ -87,8 +93,12 @@ impl<'a> Run<'a> {
         let world = World {
             now: START,
             behind: 0,
-            rules: Rules::default(),
+            rules: Rules {
+                dead_letter_after: plan.dead_letter_after,
+                ..Rules::default()
+            },
             tables: Tables::default(),
+            lasting: None,
             services: Services::default(),
             last_id: machines.len() as u64,
             machines,
@@ -97,6 +107,10 @@ impl<'a> Run<'a> {
             timers: Vec::new(),
             is_paused_beside: false,
             random: 1,
+            told: Vec::new(),
+            has_failed: false,
+            was_away: false,
+            was_hastened: false,
             wrong: None,
             story: is_told.then(String::new),
         };
@@ -112,6 +126,8 @@ impl<'a> Run<'a> {
             remains: Vec::new(),
             faults,
             again: 2,
+            is_calm: false,
+            revived: 0,
             patience: 5,
             registered: Vec::new(),
             has_submitted: false,
@@ -161,6 +177,7 @@ impl<'a> Run<'a> {
     pub(super) fn calm(&mut self) -> Result<(), String> {
         self.faults = 0;
         self.again = 0;
+        self.is_calm = true;
         self.world().tell(|_| "calm".to_owned());
         self.settle()?;
         let begun = self.world().now;
@@ -174,6 +191,9 @@ impl<'a> Run<'a> {
         }
         for id in std::mem::take(&mut self.remains) {
             self.make(Move::Bury(id));
+        }
+        if self.world().lasting.is_some() {
+            self.make(Move::Mend);
         }
         for index in 0..self.processes.len() {
             let is_cut_off = self.world().machines[index].is_cut_off;
@@ -195,6 +215,12 @@ impl<'a> Run<'a> {
             }
             if matches!(first, Move::Advance) {
                 self.check_before_waiting()?;
+            }
+            if matches!(first, Move::Operate(_, Operated::Revive)) {
+                self.revived += 1;
+                if self.revived > REVIVED_MAX {
+                    return Err("it is a dead letter again and again".to_owned());
+                }
             }
             self.make(first);
         }
@@ -288,8 +314,10 @@ impl<'a> Run<'a> {
                 let asked = self.world().asked.remove(place);
                 let is_refused = matches!(chosen, Move::Reject(_));
                 self.was_refused |= is_refused;
+                self.world().has_failed |= is_refused;
                 asked.slot.fill(Err(Unused { is_refused }));
             }
+            Move::Break(_) | Move::Mend => self.change_tables(chosen),
             Move::Take(_, Taken::Success) | Move::Arrive(_) => self.take(chosen),
             Move::Take(..) => {
                 self.fault(chosen);
@@ -330,7 +358,7 @@ impl<'a> Run<'a> {
             }
             Move::Heal(index) => self.heal(index),
             Move::Operate(index, what) => {
-                if what != Operated::Resume {
+                if !matches!(what, Operated::Resume | Operated::Revive) {
                     self.fault(chosen);
                 }
                 self.operate(index, what);
@@ -345,18 +373,39 @@ impl<'a> Run<'a> {
 
     fn fault(&mut self, chosen: Move) {
         self.faults = self.faults.saturating_sub(1);
+        let is_away = matches!(
+            chosen,
+            Move::ApplyUnheard(_) | Move::Refuse(_) | Move::Crash(_) | Move::CutOff(_)
+        );
+        self.world().was_away |= is_away || matches!(chosen, Move::Pause(_));
         self.world().tell(|_| format!("{chosen:?}"));
+    }
+
+    fn change_tables(&mut self, chosen: Move) {
+        let lasting = match chosen {
+            Move::Break(lasting) => {
+                self.fault(chosen);
+                Some(lasting)
+            }
+            _ => {
+                self.world().tell(|_| format!("{chosen:?}"));
+                None
+            }
+        };
+        self.world().lasting = lasting;
     }
 
     fn apply(&mut self, place: usize, is_heard: bool) {
         let mut world = self.world();
         let asked = world.asked.remove(place);
         let used = world.use_tables(&asked);
+        let is_refused = used.as_ref().is_err_and(|unused| unused.is_refused);
         world.tell(|world| {
             let name = name(&asked.what);
             format!("{} {name}: {}", asked.who.index, world.tables.shown(GID))
         });
         drop(world);
+        self.was_refused |= is_refused;
         asked.slot.fill(if is_heard { used } else { Err(OUTAGE) });
     }
 
@@ -371,6 +420,7 @@ impl<'a> Run<'a> {
             let call = &mut world.calls[place];
             call.is_answered = true;
             let slot = Arc::clone(&call.slot);
+            world.has_failed = true;
             drop(world);
             return slot.fill(Reply::Error("too late".into()));
         }
@@ -394,6 +444,7 @@ impl<'a> Run<'a> {
             }
             Callee::Branch(_) => Reply::Success(String::new()),
         };
+        world.has_failed |= !matches!(taken, Taken::Success | Taken::Ongoing | Taken::Unsent);
         drop(world);
         self.is_asked |= is_asked;
         call.slot.fill(match taken {
@@ -418,9 +469,11 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let (due, now) = (found.global.next_run, world.now);
-        // A refused save that is no call's makes it wait as a whole, though not for ever.
+        // A refused save that is no call's makes it wait as a whole, though not for ever. So it does
+        // if a driver heard that it should not wait, and then lost its tables.
         let latest = now + 2 * world.rules.retry_interval_max;
-        let may_wait = self.was_refused && due < latest;
+        let is_excused = self.was_refused || world.was_away && world.was_hastened;
+        let may_wait = is_excused && due < latest;
         if due <= now || world.behind > 0 || may_wait {
             return Ok(());
         }
@@ -551,7 +604,7 @@ impl<'a> Run<'a> {
             let operation = match what {
                 Operated::Pause => Operation::Pause,
                 Operated::Resume => Operation::Resume,
-                Operated::Retry => Operation::Retry,
+                Operated::Retry | Operated::Revive => Operation::Retry,
             };
             let what = (&operation, "why");
             let done = operators::change(&shared, GID, None, what, PATIENCE, |_, _, _| ());

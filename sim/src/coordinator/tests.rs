@@ -1,6 +1,6 @@
 //! A few runs, and that they repeat themselves.
 
-use super::{moves::Move, *};
+use super::{moves::Move, plan::Do, *};
 
 #[test]
 fn a_seed_decides_everything() {
@@ -35,7 +35,7 @@ fn the_documents_name_all_that_may_fail() {
     let names = source.split("=> (\"").skip(1);
     let names = names.map(|rest| rest.split('"').next().expect("the name's end"));
     // What repairs, and what goes well, fails nobody.
-    const NO_FAULTS: [&str; 11] = [
+    const NO_FAULTS: [&str; 13] = [
         "tables used",
         "calls that succeed",
         "looks for what is due",
@@ -45,6 +45,8 @@ fn the_documents_name_all_that_may_fail() {
         "ends of pauses",
         "cut off no more",
         "transactions that go on",
+        "saves taken again",
+        "dead letters retried",
         "runs",
         "declared dead",
     ];
@@ -209,6 +211,46 @@ fn an_operator_elsewhere_gets_the_lease_after_the_call_under_way() {
         "Advance",
         "tables",
         "Operate(0, Resume)",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}
+
+#[test]
+fn what_an_operator_had_retried_is_no_dead_letter_because_of_a_client_that_knew_it_as_one() {
+    let mut plan = Plan::new(Pattern::Tcc, 1, 1);
+    plan.dead_letter_after = 1;
+    plan.script = vec![Do::Prepare, Do::Register(0), Do::Try(0), Do::Abort];
+    let script = [
+        "Client(0)",
+        "tables",
+        "Client(0)",
+        "tables",
+        "Client(0)",
+        "Break(Status)",
+        "Advance",
+        "Tick(0)",
+        "tables", // it is too late to decide: that is refused, and it is a dead letter
+        "Mend",
+        "Operate(0, Revive)",
+        "Apply(0)", // the operator's coordinator reads it
+        "Client(0)",
+        "Apply(1)", // so does the client's, before it is written
+        "tables",
+    ];
+    assert_eq!(play(plan, &script), Ok(()));
+}
+
+#[test]
+fn who_is_not_allowed_to_let_a_dead_letter_go_tells_of_it_once() {
+    let mut plan = Plan::new(Pattern::Saga, 1, 2);
+    plan.dead_letter_after = 1;
+    let script = [
+        "Client(0)",
+        "tables",
+        "Take(0, Garbage)",
+        "Apply(0)", // its row says that it is a dead letter
+        "Break(All)",
+        "tables",
     ];
     assert_eq!(play(plan, &script), Ok(()));
 }

@@ -5,7 +5,7 @@ use super::services::{Services, counterpart};
 use cohort_coordinator_core::tables::Tables;
 use cohort_coordinator_core::{
     decide::{Rules, Transaction},
-    model::{Branch, Micros, Pattern, Reply, SECOND},
+    model::{Branch, Micros, Pattern, Reply, SECOND, Status},
     outside::{By, Callee, Claimed, News, Saved},
 };
 use std::{
@@ -75,6 +75,47 @@ impl Use {
     }
 }
 
+/// What the tables refuse until somebody mends them: a column is too small, a right is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// What becomes of the first branch.
+    Branch,
+    /// What becomes of any branch.
+    Branches,
+    /// Another status.
+    Status,
+    /// That it is a dead letter.
+    Death,
+    /// Everything.
+    All,
+}
+
+impl Lasting {
+    /// All there are.
+    pub const ALL: [Lasting; 5] = [
+        Lasting::Branch,
+        Lasting::Branches,
+        Lasting::Status,
+        Lasting::Death,
+        Lasting::All,
+    ];
+
+    fn refuses(self, what: &Use) -> bool {
+        let (before, after) = match what {
+            _ if self == Lasting::All => return true,
+            Use::Save(_, before, after, _) | Use::Operate(before, after) => (before, after),
+            _ => return false,
+        };
+        match self {
+            Lasting::Branch => before.branches.first() != after.branches.first(),
+            Lasting::Branches => before.branches != after.branches,
+            Lasting::Status => before.global.status != after.global.status,
+            Lasting::Death => before.global.dead_since != after.global.dead_since,
+            Lasting::All => true,
+        }
+    }
+}
+
 /// Who asks: a coordinator, and which of its lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
@@ -88,6 +129,9 @@ pub struct Unused {
     /// They do not take what was to be written.
     pub is_refused: bool,
 }
+
+/// They refuse it.
+pub const REFUSED: Unused = Unused { is_refused: true };
 
 /// They could not be reached.
 pub const OUTAGE: Unused = Unused { is_refused: false };
@@ -144,6 +188,7 @@ pub struct World {
     pub behind: Micros,
     pub rules: Rules,
     pub tables: Tables,
+    pub lasting: Option<Lasting>,
     pub services: Services,
     pub machines: Vec<Machine>,
     pub asked: Vec<Asked>,
@@ -153,6 +198,15 @@ pub struct World {
     pub is_paused_beside: bool,
     pub random: u64,
     pub last_id: u64,
+    /// Who told of the dead letter, because of which branch and in which status, since an operator had
+    /// it retried last.
+    pub told: Vec<(Who, Option<usize>, Status)>,
+    /// Since then something came to nothing.
+    pub has_failed: bool,
+    /// A coordinator's process, or its tables, were away: what it knew, nobody may know.
+    pub was_away: bool,
+    /// A client had what waits be done at once.
+    pub was_hastened: bool,
     /// What does not hold.
     pub wrong: Option<String>,
     /// What happened, if anybody wants to read it.
@@ -171,6 +225,11 @@ impl World {
     /// What time it is for a coordinator.
     pub fn clock(&self, who: Who) -> Micros {
         self.now - self.machines[who.index].behind
+    }
+    /// The same when it looks at its clock. No two that look see the same.
+    pub fn look_at_clock(&mut self, who: Who) -> Micros {
+        self.now += 1;
+        self.clock(who)
     }
     pub fn is_halted(&self, who: Who) -> bool {
         !self.lives(who) || self.machines[who.index].is_cut_off
@@ -195,10 +254,15 @@ impl World {
 
     /// Uses the tables, as the server that has them does.
     pub fn use_tables(&mut self, asked: &Asked) -> Result<Used, Unused> {
-        let (me, what, now) = (asked.me, &asked.what, self.clock(asked.who));
+        let now = self.look_at_clock(asked.who);
+        let (me, what) = (asked.me, &asked.what);
         // Whoever was declared dead writes nothing: its beat is part of each of its writes.
         if !what.is_read() && self.tables.is_dead(me) {
             return Err(OUTAGE);
+        }
+        if self.lasting.is_some_and(|lasting| lasting.refuses(what)) {
+            self.has_failed = true;
+            return Err(REFUSED);
         }
         let is_shared = self.is_shared();
         let tables = &mut self.tables;
@@ -210,10 +274,15 @@ impl World {
             Use::Claim(gid) => Used::Claimed(tables.claim(me, gid)),
             Use::Save(by, before, after, at) => {
                 let was = tables.status(&after.global.gid);
+                let was_dead = tables.is_dead_letter(&after.global.gid);
                 let saved = tables.save(me, *by, (before, after), *at);
                 let is = tables.status(&after.global.gid);
+                let is_new_dead = !was_dead && tables.is_dead_letter(&after.global.gid);
                 if was != is && was.is_some_and(|was| was.is_final()) {
                     self.fail(|| format!("{was:?} became {is:?}"));
+                }
+                if is_new_dead && !self.has_failed {
+                    self.fail(|| "it became a dead letter, and nothing has failed".to_owned());
                 }
                 Used::Saved(saved)
             }
@@ -223,7 +292,18 @@ impl World {
                 }
                 Used::Told
             }
-            Use::Operate(before, after) => Used::Saved(tables.operate(me, (before, after), now)),
+            Use::Operate(before, after) => {
+                let was_dead = tables.is_dead_letter(&after.global.gid);
+                let saved = tables.operate(me, (before, after), now);
+                if saved == Saved::Yes && after.global.dead_since.is_none() {
+                    let told = std::mem::take(&mut self.told);
+                    self.has_failed = false;
+                    if was_dead && told.is_empty() && !self.was_away {
+                        self.fail(|| "nobody was told of a dead letter".to_owned());
+                    }
+                }
+                Used::Saved(saved)
+            }
             Use::Pause(gid, since) => {
                 let saved = tables.pause(gid, *since);
                 self.is_paused_beside |= saved == Saved::Yes && is_shared;
@@ -231,12 +311,25 @@ impl World {
             }
             Use::Hasten(gid, pause) => {
                 tables.hasten(gid, *pause, now);
+                self.was_hastened = true;
                 Used::Told
             }
             Use::Register(gid, pattern, branches) => {
                 Used::Registered(tables.register(gid, *pattern, branches.clone()))
             }
         })
+    }
+
+    /// What must hold when somebody is told of a dead letter: that is done for each branch that has
+    /// failed, or for the transaction as a whole.
+    pub fn check_told(&mut self, who: Who, whose: Option<usize>, status: Status) {
+        let mut told = self.told.iter();
+        if told
+            .any(|told| (told.0, told.2) == (who, status) && (whose.is_none() || told.1 == whose))
+        {
+            self.fail(|| format!("{} tells of a dead letter twice", who.index));
+        }
+        self.told.push((who, whose, status));
     }
 
     /// What must hold when a coordinator begins a call.
@@ -267,6 +360,8 @@ impl World {
             self.fail(|| format!("{branch} {op} of {gid} is called twice at once"));
         } else if self.tables.is_dead(me) {
             self.fail(|| format!("{me} was declared dead, and calls {branch} {op} of {gid}"));
+        } else if self.tables.is_dead_letter(gid) {
+            self.fail(|| format!("{branch} {op} of {gid} is called, and it is a dead letter"));
         } else if self.tables.is_paused(gid) && !self.is_paused_beside {
             self.fail(|| format!("{branch} {op} of {gid} is called, and it is paused"));
         }
