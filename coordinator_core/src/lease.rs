@@ -91,7 +91,7 @@ impl Leases {
     }
     /// Whether nothing is to be begun for it yet, since the tables refuse to write it.
     pub fn is_put_off(&self, gid: &str, now: Micros) -> bool {
-        self.put_off_until(gid).is_some_and(|until| until > now)
+        self.trouble(gid).is_some_and(|known| known.is_early(now))
     }
     /// Until when that is so.
     pub fn put_off_until(&self, gid: &str) -> Option<Micros> {

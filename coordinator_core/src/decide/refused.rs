@@ -54,7 +54,14 @@ impl Trouble {
             is_dead: known.is_some_and(|known| known.is_dead),
         }
     }
-    /// The same if the transaction cannot be read: its row is as it was, as far as is known.
+    /// Whether nothing is to be begun for it yet. A clock that was set back since makes it wait no
+    /// longer.
+    pub(crate) fn is_early(&self, now: Micros) -> bool {
+        let wait = self.until.saturating_sub(now);
+        wait > 0 && wait <= self.interval.saturating_mul(2)
+    }
+    /// One more refusal of a transaction that cannot be read: its row is as it
+    /// was, as far as is known.
     pub(crate) fn of_unread(known: Option<&Trouble>, why: &str, moment: Moment) -> Trouble {
         let retries = Retries::of(moment.rules, Seconds::default());
         Trouble::after(known, why, retries, moment)

@@ -125,6 +125,8 @@ async fn drive_under<O: Outside>(
     let mut me = outside.me();
     let transaction = match given {
         Some(fresh) => {
+            // Another one of this name may have been in trouble, which has ended and was removed.
+            outside.leases().end_trouble(gid);
             me = fresh.me;
             fresh.transaction
         }
@@ -365,7 +367,8 @@ impl<'a, O: Outside> Task<'a, O> {
 
     /// Saves it. If the tables take that, they refuse it no more.
     async fn save(&mut self, by: By) -> Result<Saved, O::Error> {
-        let saved = self.write(by).await?;
+        let now = self.outside.moment().now;
+        let saved = self.write(by, now).await?;
         if saved == Saved::Yes {
             let gid = &self.transaction.global.gid;
             self.outside.leases().end_trouble(gid);
@@ -373,11 +376,11 @@ impl<'a, O: Outside> Task<'a, O> {
         Ok(saved)
     }
 
-    async fn write(&mut self, by: By) -> Result<Saved, O::Error> {
+    /// The same if it is known whether that ends a refusal. It was changed then.
+    async fn write(&mut self, by: By, now: Micros) -> Result<Saved, O::Error> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
-        let now = self.outside.moment().now;
         let saved = self.outside.save(by, before, transaction, written, now);
         let saved = saved.await;
         match saved {
@@ -431,9 +434,11 @@ impl<'a, O: Outside> Task<'a, O> {
 
     /// Takes what the rows say, and adds what is known besides.
     fn replace(&mut self, read: Transaction, add: fn(&mut Transaction, Transaction)) {
-        let known = std::mem::replace(&mut self.transaction, read.clone());
+        let mut known = std::mem::replace(&mut self.transaction, read.clone());
         self.saved = read;
-        self.transaction.rebase(self.outside.moment().now);
+        let now = self.outside.moment().now;
+        self.transaction.rebase(now);
+        known.rebase(now);
         add(&mut self.transaction, known);
     }
 

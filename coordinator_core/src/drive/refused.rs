@@ -34,20 +34,20 @@ impl<O: Outside> Task<'_, O> {
         let global = &self.transaction.global;
         let known = self.outside.leases().trouble(&global.gid)?;
         let is_same = known.status.is_none_or(|status| status == global.status);
-        let is_early = known.until > self.outside.moment().now;
+        let is_early = known.is_early(self.outside.moment().now);
         (is_same && (is_early || known.is_dead)).then_some(known)
     }
 
     /// Gives back what is not to be driven yet, or is a dead letter, if the tables take that.
     pub(super) async fn stay_put_off(&mut self, known: Trouble) -> Result<(), O::Error> {
-        if known.until <= self.outside.moment().now {
+        if !known.is_early(self.outside.moment().now) {
             return self.wait_as_a_whole(&known.why, known.is_dead).await;
         }
         match self.outside.is_shared() {
             true => {
                 // Others take it up no sooner, unless they are asked to.
                 self.transaction.global.next_run = known.until;
-                let written = self.write(By::Leaver).await;
+                let written = self.write(By::Leaver, self.saved.global.updated).await;
                 self.remember(known);
                 taken_or_refused::<O>(written)
             }
@@ -174,7 +174,12 @@ impl<O: Outside> Task<'_, O> {
         self.tell(alert);
         let is_dead = trouble.is_dead;
         leases.set_trouble(&gid, trouble.clone());
-        let written = self.write(By::Leaver).await;
+        // That it waits is no change: another coordinator's trouble is not over by that.
+        let changed = match is_dead {
+            true => moment.now,
+            false => self.saved.global.updated,
+        };
+        let written = self.write(By::Leaver, changed).await;
         match written {
             Ok(Saved::Yes) if is_dead => leases.end_trouble(&gid),
             _ => self.remember(trouble),

@@ -171,6 +171,11 @@ fn plans(branches: usize) -> Vec<Plan> {
                     let mut plan = Plan::new(pattern, count, machines);
                     plan.options.wait_result = waits;
                     plans.push(plan.clone());
+                    plans.push(Plan {
+                        dead_letter_after: 1,
+                        operated: machines - 1,
+                        ..plan.clone()
+                    });
                     if pattern == Pattern::Saga && count > 1 {
                         plan.custom_data = r#"{"concurrent":true}"#;
                         plans.push(plan);

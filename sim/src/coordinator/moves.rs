@@ -133,6 +133,10 @@ impl Run<'_> {
         let (mut moves, mut faults) = (Vec::new(), Vec::new());
         self.moves_of_tables(&world, &mut moves, &mut faults);
         self.moves_of_services(&world, &mut moves, &mut faults);
+        match world.lasting {
+            Some(_) => moves.push(Move::Mend),
+            None => faults.extend(Lasting::ALL.map(Move::Break)),
+        }
         for index in 0..world.machines.len() {
             self.moves_of_machine(&world, index, &mut moves, &mut faults);
         }
@@ -143,10 +147,6 @@ impl Run<'_> {
             faults.push(Move::SetBack);
         }
         self.burials(&world, &mut moves);
-        match world.lasting {
-            Some(_) => moves.push(Move::Mend),
-            None => faults.extend(Lasting::ALL.map(Move::Break)),
-        }
         if moves.is_empty() && self.next_time(&world).is_some() {
             moves.push(Move::Advance);
         } else if self.next_time(&world).is_some() {

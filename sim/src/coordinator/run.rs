@@ -108,6 +108,7 @@ impl<'a> Run<'a> {
             is_paused_beside: false,
             random: 1,
             told: Vec::new(),
+            is_told: false,
             has_failed: false,
             was_away: false,
             was_hastened: false,

@@ -1,6 +1,6 @@
 //! A few runs, and that they repeat themselves.
 
-use super::{moves::Move, plan::Do, *};
+use super::{moves::Move, plan::Do, world::Lasting, *};
 
 #[test]
 fn a_seed_decides_everything() {
@@ -253,4 +253,34 @@ fn who_is_not_allowed_to_let_a_dead_letter_go_tells_of_it_once() {
         "tables",
     ];
     assert_eq!(play(plan, &script), Ok(()));
+}
+
+/// However often its client asks, and whom.
+#[test]
+fn what_the_tables_refuse_is_called_once_by_each_coordinator() {
+    let mut chooser = Chooser::Random(Noise::new(1));
+    let mut run = Run::new(Plan::new(Pattern::Saga, 1, 2), &mut chooser, 100, false);
+    run.again = 20;
+    let mut calls = 0;
+    let mut go_on = |run: &mut Run<'_>| {
+        loop {
+            run.settle()?;
+            let moves = run.moves();
+            let is_next = |chosen: &&Move| matches!(chosen, Move::Apply(_) | Move::Take(..));
+            let Some(chosen) = moves.iter().find(is_next) else {
+                return Ok::<_, String>(());
+            };
+            calls += usize::from(matches!(chosen, Move::Take(..)));
+            run.make(*chosen);
+        }
+    };
+    run.make(Move::Break(Lasting::Branches));
+    run.make(Move::Client(0));
+    go_on(&mut run).expect("submitted");
+    for index in 0..20 {
+        run.make(Move::Again(index % 2));
+        go_on(&mut run).expect("asked again");
+    }
+    assert_eq!(calls, 2);
+    assert_eq!(run.calm(), Ok(()));
 }

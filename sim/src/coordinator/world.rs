@@ -198,9 +198,11 @@ pub struct World {
     pub is_paused_beside: bool,
     pub random: u64,
     pub last_id: u64,
-    /// Who told of the dead letter, because of which branch and in which status, since an operator had
-    /// it retried last.
+    /// Who told of the dead letter, because of which branch and in which status, since somebody else
+    /// changed it last.
     pub told: Vec<(Who, Option<usize>, Status)>,
+    /// Somebody was told since an operator had it retried last.
+    pub is_told: bool,
     /// Since then something came to nothing.
     pub has_failed: bool,
     /// A coordinator's process, or its tables, were away: what it knew, nobody may know.
@@ -276,6 +278,9 @@ impl World {
                 let was = tables.status(&after.global.gid);
                 let was_dead = tables.is_dead_letter(&after.global.gid);
                 let saved = tables.save(me, *by, (before, after), *at);
+                if saved == Saved::Yes {
+                    self.told.retain(|told| told.0 == asked.who);
+                }
                 let is = tables.status(&after.global.gid);
                 let is_new_dead = !was_dead && tables.is_dead_letter(&after.global.gid);
                 if was != is && was.is_some_and(|was| was.is_final()) {
@@ -296,9 +301,10 @@ impl World {
                 let was_dead = tables.is_dead_letter(&after.global.gid);
                 let saved = tables.operate(me, (before, after), now);
                 if saved == Saved::Yes && after.global.dead_since.is_none() {
-                    let told = std::mem::take(&mut self.told);
+                    self.told.clear();
+                    let is_told = std::mem::take(&mut self.is_told);
                     self.has_failed = false;
-                    if was_dead && told.is_empty() && !self.was_away {
+                    if was_dead && !is_told && !self.was_away {
                         self.fail(|| "nobody was told of a dead letter".to_owned());
                     }
                 }
@@ -307,6 +313,7 @@ impl World {
             Use::Pause(gid, since) => {
                 let saved = tables.pause(gid, *since);
                 self.is_paused_beside |= saved == Saved::Yes && is_shared;
+                self.told.clear();
                 Used::Saved(saved)
             }
             Use::Hasten(gid, pause) => {
@@ -330,6 +337,7 @@ impl World {
             self.fail(|| format!("{} tells of a dead letter twice", who.index));
         }
         self.told.push((who, whose, status));
+        self.is_told = true;
     }
 
     /// What must hold when a coordinator begins a call.
