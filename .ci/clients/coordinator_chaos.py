@@ -234,7 +234,7 @@ def run(how, seed, seconds, scene, kinds=KINDS):
                                    for gid, (status, _) in found.ended.items())
     behaved = collections.Counter(call.behaviour for call in found.calls)
     answers = collections.Counter(told.answer for told in found.told)
-    deaths = sum(process.log.read_text().count("declares dead") for process in scene.processes)
+    deaths = sum(process.log.read_text().count("has declared dead") for process in scene.processes)
     print(f"{how}: {len(found.ended)} transactions {dict(sorted(statuses.items()))}, "
           f"{len(found.calls)} calls {dict(behaved)}, answers {dict(answers)}, "
           f"{len(Process.log_of_faults)} faults and recoveries, {deaths} declared dead, {planted} planted violations "

@@ -93,11 +93,11 @@ impl Coordinator {
         let dead = self.peers().look(me, &seen);
         if !dead.is_empty() {
             let numbers: Vec<u64> = dead.iter().map(|seen| seen.id).collect();
+            self.store.bury(dead).await?;
             notice!(
                 Notice::CoordinatorDead,
-                "declares dead {numbers:?}, whose beats stand still"
+                "has declared dead {numbers:?}, whose beats stand still"
             );
-            self.store.bury(dead).await?;
         }
         Ok(())
     }

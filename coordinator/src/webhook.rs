@@ -20,7 +20,7 @@ use cohort_sql::SqlError;
 use hyper::Uri;
 use rustc_hash::FxHashMap;
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 use tokio::{sync::Notify, task::JoinHandle};
@@ -43,6 +43,55 @@ struct Telling {
     tasks: FxHashMap<u64, JoinHandle<()>>,
     /// One of them has ended.
     ended: Arc<Notify>,
+    unwritten: Arc<Unwritten>,
+}
+
+/// What came of telling ends, by their rows' numbers, that the tables do not take: those are not told
+/// again for that, but written later, further and further apart.
+#[derive(Default)]
+struct Unwritten(Mutex<FxHashMap<u64, Came>>);
+
+struct Came {
+    posted: Result<(), String>,
+    /// Not to be written before.
+    until: Micros,
+    pause: Micros,
+}
+
+impl Unwritten {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<u64, Came>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn is_early(&self, id: u64, now: Micros) -> bool {
+        self.lock().get(&id).is_some_and(|came| {
+            // More than the pause: the clock was set back since.
+            let wait = came.until.saturating_sub(now);
+            wait > 0 && wait <= came.pause
+        })
+    }
+    fn posted(&self, id: u64) -> Option<Result<(), String>> {
+        self.lock().get(&id).map(|came| came.posted.clone())
+    }
+    /// Keeps what came of it, unless it is written.
+    fn keep(&self, id: u64, posted: Result<(), String>, is_written: bool, now: Micros) {
+        let mut known = self.lock();
+        let before = known.remove(&id);
+        if !is_written {
+            let pause = before.map_or(PAUSE, |came| (2 * came.pause).min(PAUSE_MAX));
+            let until = now.saturating_add(pause);
+            let came = Came {
+                posted,
+                until,
+                pause,
+            };
+            known.insert(id, came);
+        }
+    }
+    /// Forgets those that nobody has asked for since: their rows are gone.
+    fn tidy(&self, now: Micros) {
+        self.lock()
+            .retain(|_, came| now < came.until.saturating_add(PAUSE_MAX));
+    }
 }
 
 /// What came of a walk through what is due.
@@ -61,6 +110,7 @@ impl Coordinator {
             turns: Turns::new(AT_ONCE),
             tasks: FxHashMap::default(),
             ended: Arc::default(),
+            unwritten: Arc::default(),
         };
         while !self.is_stopping() {
             let begun = Instant::now();
@@ -96,6 +146,7 @@ impl Coordinator {
     async fn begin_to_tell(self: &Arc<Self>, telling: &mut Telling) -> Result<Walked, SqlError> {
         let mut walked = Walked::default();
         let now = self.now();
+        telling.unwritten.tidy(now);
         // A little more than a pause is: clocks are not quite the same. What waits longer does so by
         // a clock that was ahead.
         let ahead = now.saturating_add(PAUSE_MAX + CLOCKS_APART);
@@ -111,7 +162,8 @@ impl Coordinator {
                 let is_last = (page.len() as u64) < PAGE;
                 for pending in page {
                     after = (pending.due, pending.id);
-                    if telling.tasks.contains_key(&pending.id) {
+                    let is_early = || telling.unwritten.is_early(pending.id, now);
+                    if telling.tasks.contains_key(&pending.id) || is_early() {
                         continue;
                     }
                     let uri: Uri = pending.url.parse().unwrap_or_default();
@@ -133,9 +185,10 @@ impl Coordinator {
 
     fn begin_one(self: &Arc<Self>, telling: &mut Telling, pending: Pending, turn: Turn) {
         let (coordinator, ended) = (Arc::clone(self), Arc::clone(&telling.ended));
+        let unwritten = Arc::clone(&telling.unwritten);
         let id = pending.id;
         let task = tokio::spawn(async move {
-            if let Err(error) = coordinator.tell_end(pending).await {
+            if let Err(error) = coordinator.tell_end(pending, &unwritten).await {
                 coordinator.not_told(&error);
             }
             drop(turn);
@@ -144,14 +197,31 @@ impl Coordinator {
         telling.tasks.insert(id, task);
     }
 
-    async fn tell_end(&self, pending: Pending) -> Result<(), SqlError> {
-        let posted = self.post_end(&pending).await;
+    async fn tell_end(&self, pending: Pending, unwritten: &Unwritten) -> Result<(), SqlError> {
+        let id = pending.id;
+        let posted = match unwritten.posted(id) {
+            Some(posted) => posted,
+            None => {
+                let posted = self.post_end(&pending).await;
+                let came = if posted.is_ok() { "success" } else { "fail" };
+                self.metrics.end_webhook(came);
+                posted
+            }
+        };
+        let written = self.write_told(pending, posted.clone()).await;
+        unwritten.keep(id, posted, written.is_ok(), self.now());
+        written
+    }
+
+    async fn write_told(
+        &self,
+        pending: Pending,
+        posted: Result<(), String>,
+    ) -> Result<(), SqlError> {
         let now = self.now();
         let Err(why) = posted else {
-            self.metrics.end_webhook("success");
             return self.store.webhook_taken(pending, now).await;
         };
-        self.metrics.end_webhook("fail");
         let next_try = next_try(pending.tries, pending.since, now);
         if next_try.is_none() {
             self.metrics.end_webhook("given_up");
@@ -189,6 +259,26 @@ fn next_try(tries: u64, since: Micros, now: Micros) -> Option<Micros> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_not_told_again_but_written_later() {
+        let (unwritten, no) = (Unwritten::default(), Err("no".to_owned()));
+        assert_eq!(unwritten.posted(1), None);
+        for (now, pause) in [(10, 1), (11, 2), (20, 4)] {
+            let now = now * SECOND;
+            unwritten.keep(1, no.clone(), false, now);
+            assert_eq!(unwritten.posted(1), Some(no.clone()));
+            let until = now + pause * SECOND;
+            assert!(unwritten.is_early(1, until - 1) && !unwritten.is_early(1, until));
+        }
+        assert!(!unwritten.is_early(1, SECOND), "the clock was set back");
+        assert!(!unwritten.is_early(2, 20 * SECOND));
+        unwritten.keep(1, no, true, 24 * SECOND);
+        assert_eq!(unwritten.posted(1), None);
+        unwritten.keep(1, Ok(()), false, 24 * SECOND);
+        unwritten.tidy(25 * SECOND + PAUSE_MAX);
+        assert_eq!(unwritten.posted(1), None);
+    }
 
     #[test]
     fn tries_are_further_and_further_apart_for_three_days() {

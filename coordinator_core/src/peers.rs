@@ -38,7 +38,7 @@ impl Peers {
         self.me = me;
         self.alive = alive;
         self.rank = seen.iter().filter(|seen| seen.id < me).count() as u64;
-        let is_dead = |seen: &&Seen| seen.id != me && self.alive[&seen.id].1 >= LOOKS;
+        let is_dead = |seen: &&Seen| seen.id != me && is_time_to_bury(self.alive[&seen.id].1);
         seen.iter().filter(is_dead).copied().collect()
     }
 
@@ -60,6 +60,13 @@ impl Peers {
         let count = self.alive.len().max(1) as u64;
         hasher.finish() % count == self.rank || due.next_run.saturating_add(LATE) < now
     }
+}
+
+/// Whether one that stands still for so many looks is to be declared dead now. Its row may be locked,
+/// which is waited for: then it is tried further and further apart.
+fn is_time_to_bury(looks: u32) -> bool {
+    let again = looks.checked_sub(LOOKS);
+    again.is_some_and(|again| again.is_power_of_two() || again % LOOKS == 0)
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 use tokio::runtime::Handle;
-use worker::Workers;
+use worker::{About, Workers};
 
 /// Writers gather what arrives at the same time, so one does for all; see `worker`.
 const WRITERS: usize = 1;
@@ -152,14 +152,14 @@ impl Store {
         }
         let gid = gid.to_owned();
         self.workers
-            .write(gid.clone(), move |connection| {
+            .write(About::rows_of(&gid), move |connection| {
                 leases::claim(connection, &gid)
             })
             .await
     }
     /// Counts this coordinator's beat up.
     pub async fn beat(&self) -> Result<(), SqlError> {
-        self.workers.write(String::new(), |_| Ok(())).await
+        self.workers.write(About::default(), |_| Ok(())).await
     }
     /// The time by the clock of the server that has the tables.
     pub async fn time(&self) -> Result<Option<Micros>, SqlError> {
@@ -179,19 +179,19 @@ impl Store {
     /// Declares those dead whose beat is still this.
     pub async fn bury(&self, dead: Vec<Seen>) -> Result<(), SqlError> {
         self.workers
-            .write(String::new(), move |connection| {
+            .write(About::default(), move |connection| {
                 leases::bury(connection, &dead)
             })
             .await
     }
     /// Gives this coordinator's seat back.
     pub async fn leave(&self) -> Result<(), SqlError> {
-        self.workers.write(String::new(), leases::leave).await
+        self.workers.write(About::default(), leases::leave).await
     }
     /// Tells the coordinator that drives a transaction something.
     pub async fn tell(&self, owner: u64, news: News) -> Result<(), SqlError> {
         self.workers
-            .write(news.gid.clone(), move |connection| {
+            .write(About::more_than_rows_of(&news.gid), move |connection| {
                 leases::tell(connection, owner, &news)
             })
             .await
@@ -203,7 +203,9 @@ impl Store {
         if !self.workers.read(has_news).await? {
             return Ok(Vec::new());
         }
-        self.workers.write(String::new(), leases::take_news).await
+        self.workers
+            .write(About::default(), leases::take_news)
+            .await
     }
     /// A transaction by its name.
     pub async fn load(&self, gid: &str) -> Result<Option<Transaction>, SqlError> {
@@ -234,9 +236,10 @@ impl Store {
         is_driven: bool,
     ) -> Result<bool, SqlError> {
         self.workers
-            .write(transaction.global.gid.clone(), move |connection| {
-                rows::insert(connection, &transaction, is_driven)
-            })
+            .write(
+                About::more_than_rows_of(&transaction.global.gid),
+                move |connection| rows::insert(connection, &transaction, is_driven),
+            )
             .await
     }
     /// Writes what has changed since `before`, if the status is still that one's, and if whoever
@@ -249,8 +252,13 @@ impl Store {
         attempts: Vec<Attempt>,
         now: Micros,
     ) -> Result<Saved, SqlError> {
+        let gid = &transaction.global.gid;
+        let about = match rows::makes_rows(&before, &transaction, &attempts) {
+            true => About::more_than_rows_of(gid),
+            false => About::rows_of(gid),
+        };
         self.workers
-            .write(transaction.global.gid.clone(), move |connection| {
+            .write(about, move |connection| {
                 rows::save(connection, by, &before, &transaction, &attempts, now)
             })
             .await
@@ -259,7 +267,7 @@ impl Store {
     pub async fn hasten(&self, gid: &str, pause: Micros, now: Micros) -> Result<(), SqlError> {
         let gid = gid.to_owned();
         self.workers
-            .write(gid.clone(), move |connection| {
+            .write(About::rows_of(&gid), move |connection| {
                 rows::hasten(connection, &gid, pause, now)
             })
             .await
@@ -273,16 +281,17 @@ impl Store {
         now: Micros,
     ) -> Result<Saved, SqlError> {
         self.workers
-            .write(after.global.gid.clone(), move |connection| {
-                history::operate(connection, &before, &after, &operated, now)
-            })
+            .write(
+                About::more_than_rows_of(&after.global.gid),
+                move |connection| history::operate(connection, &before, &after, &operated, now),
+            )
             .await
     }
     /// See [`history::pause`].
     pub async fn pause(&self, gid: &str, since: Micros, by: Operated) -> Result<Saved, SqlError> {
         let gid = gid.to_owned();
         self.workers
-            .write(gid.clone(), move |connection| {
+            .write(About::more_than_rows_of(&gid), move |connection| {
                 history::pause(connection, &gid, since, &by)
             })
             .await
@@ -308,7 +317,7 @@ impl Store {
     /// An end was told.
     pub async fn webhook_taken(&self, pending: Pending, now: Micros) -> Result<(), SqlError> {
         self.workers
-            .write(pending.gid.clone(), move |connection| {
+            .write(About::more_than_rows_of(&pending.gid), move |connection| {
                 webhooks::taken(connection, &pending, now)
             })
             .await
@@ -322,7 +331,7 @@ impl Store {
         now: Micros,
     ) -> Result<(), SqlError> {
         self.workers
-            .write(pending.gid.clone(), move |connection| {
+            .write(About::more_than_rows_of(&pending.gid), move |connection| {
                 webhooks::not_taken(connection, &pending, &why, next_try, now)
             })
             .await
@@ -341,7 +350,7 @@ impl Store {
     /// Removes transactions that have ended, with all that belongs to them.
     pub async fn remove(&self, gids: Vec<String>) -> Result<(), SqlError> {
         self.workers
-            .write(String::new(), move |connection| {
+            .write(About::default(), move |connection| {
                 history::remove(connection, &gids)
             })
             .await
@@ -357,7 +366,7 @@ impl Store {
         let gid = gid.to_owned();
         let branches: Vec<_> = branches.into_iter().map(CopyOnWrite::new).collect();
         self.workers
-            .write(gid.clone(), move |connection| {
+            .write(About::more_than_rows_of(&gid), move |connection| {
                 rows::register(connection, &gid, pattern, &branches, now)
             })
             .await
@@ -424,7 +433,7 @@ impl Store {
     /// Adds a subscriber. False: it is one.
     pub async fn subscribe(&self, topic: Topic, now: Micros) -> Result<bool, SqlError> {
         self.workers
-            .write(String::new(), move |connection| {
+            .write(About::default(), move |connection| {
                 lists::subscribe(connection, &topic, now)
             })
             .await
@@ -437,7 +446,7 @@ impl Store {
         now: Micros,
     ) -> Result<bool, SqlError> {
         self.workers
-            .write(String::new(), move |connection| {
+            .write(About::default(), move |connection| {
                 lists::unsubscribe(connection, &topic, &url, now)
             })
             .await
@@ -445,7 +454,7 @@ impl Store {
     /// Removes a topic. False: there is none.
     pub async fn delete_topic(&self, topic: String) -> Result<bool, SqlError> {
         self.workers
-            .write(String::new(), move |connection| {
+            .write(About::default(), move |connection| {
                 lists::delete_topic(connection, &topic)
             })
             .await

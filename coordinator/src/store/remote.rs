@@ -225,6 +225,8 @@ impl Remote {
             _ => None,
         };
         schema::settle(|sql| client.execute(sql).map(drop), code).map_err(|e| wrong(&e))?;
+        let told = client.execute(schema::IMPATIENTLY);
+        told.map_err(|e| wrong(&e))?;
         if self.is_writer {
             client.execute(GREETING_OF_WRITER).map_err(|e| wrong(&e))?;
         }
@@ -432,7 +434,12 @@ impl Connection for Remote {
                 Ok(Committed::Durable)
             }
             // Another transaction was faster: a cluster says so only now.
-            Err(error) if matches!(error.code, 1213 | 1205) => Err(error),
+            // So does a lock of all tables. It must not become part of the next.
+            Err(error) if matches!(error.code, 1213 | 1205) => {
+                self.in_transaction = true;
+                self.rollback();
+                Err(error)
+            }
             Err(error) => {
                 self.is_doubtful = true;
                 // It may still be within the transaction.

@@ -348,14 +348,9 @@ pub(crate) fn save(
     if !save_global(connection, by, before, transaction, now)? {
         return Ok(Saved::TooLate);
     }
-    // In the transaction's row, unless it is a branch's own row that knows of it.
-    let is_there = |branch: &Branch| global.is_planned() && branch.only_success().is_some();
-    // The first change of what was only planned makes its row, unless it is there after all.
-    let is_fresh = |before: &Branch| global.is_planned() && before.is_untouched();
-    let pairs = (0..).zip(transaction.branches.iter().zip(&before.branches));
-    let changed = pairs.filter(|(_, (now, then))| now != then);
-    let told = |now: &Branch, then: &Branch| is_there(now) && is_fresh(then);
-    let changed = changed.filter(|(_, (now, then))| !told(now, then));
+    let is_there = |branch: &Branch| is_in_global(global, branch);
+    let is_fresh = |before: &Branch| is_only_planned(global, before);
+    let changed = changed_rows(before, transaction);
     let fresh = changed.clone().filter(|(_, (_, then))| is_fresh(then));
     let fresh = fresh.map(|(position, (now, _))| (position, now));
     // What more happens to one that only the transaction's row knows of is written into its own.
@@ -407,6 +402,40 @@ pub(crate) fn save(
         webhooks::insert(connection, global, now)?;
     }
     Ok(Saved::Yes)
+}
+
+/// Whether all that is known of a branch is in the transaction's row, unless it is a branch's own row
+/// that knows of it.
+fn is_in_global(global: &Global, branch: &Branch) -> bool {
+    global.is_planned() && branch.only_success().is_some()
+}
+
+/// Whether a branch has no row yet. The first change of what was only planned makes its row, unless it
+/// is there after all.
+fn is_only_planned(global: &Global, branch: &Branch) -> bool {
+    global.is_planned() && branch.is_untouched()
+}
+
+/// The branches of which their own rows are to know more, with their positions.
+fn changed_rows<'a>(
+    before: &'a Transaction,
+    after: &'a Transaction,
+) -> impl Iterator<Item = (u64, (&'a CopyOnWrite<Branch>, &'a CopyOnWrite<Branch>))> + Clone {
+    let global = &after.global;
+    let pairs = after.branches.iter().zip(&before.branches);
+    let changed = (0..).zip(pairs).filter(|(_, (now, then))| now != then);
+    changed.filter(|(_, (now, then))| !(is_in_global(global, now) && is_only_planned(global, then)))
+}
+
+/// Whether a save makes rows.
+pub(crate) fn makes_rows(before: &Transaction, after: &Transaction, attempts: &[Attempt]) -> bool {
+    let global = &after.global;
+    let has_row = |then: &Branch| !is_only_planned(global, then) && !is_in_global(global, then);
+    let is_told = !global.options.end_webhook.is_empty();
+    !attempts.is_empty()
+        || !after.notes.is_empty()
+        || is_told && webhooks::is_end(before.global.status, after)
+        || changed_rows(before, after).any(|(_, (_, then))| !has_row(then))
 }
 
 /// Writes the unusual things that happened.

@@ -197,8 +197,23 @@ pub(super) fn enter(
     run(&entry)
 }
 
-/// Makes the tables that are not there.
+/// How long another server's sessions wait for locks of whole tables, or of all: a session that was
+/// given up keeps the locks it has, and nobody takes its coordinator's transactions over meanwhile.
+pub(super) const IMPATIENTLY: &str = "SET SESSION lock_wait_timeout = 1";
+const PATIENTLY: &str = "SET SESSION lock_wait_timeout = 31536000";
+
+/// Makes the tables that are not there, and changes those that are old. Who uses one of them is waited
+/// for.
 pub(super) fn create(connection: &mut dyn Connection, is_shared: bool) -> Result<(), SqlError> {
+    if !is_shared {
+        return create_all(connection, false);
+    }
+    connection.run(PATIENTLY, &[])?;
+    create_all(connection, true)?;
+    connection.run(IMPATIENTLY, &[]).map(drop)
+}
+
+fn create_all(connection: &mut dyn Connection, is_shared: bool) -> Result<(), SqlError> {
     let shared = if is_shared { &SHARED[..] } else { &[] };
     let exact = exact(connection)?;
     for statement in TABLES.iter().chain(shared) {
@@ -476,7 +491,8 @@ pub(super) mod tests {
             self.0.owner()
         }
         fn run(&mut self, sql: &str, params: &[Value]) -> Result<Answer, SqlError> {
-            assert!(sql.starts_with("SELECT"), "{sql}");
+            let needs_no_right = sql.starts_with("SELECT") || sql.starts_with("SET SESSION");
+            assert!(needs_no_right, "{sql}");
             self.0.run(sql, params)
         }
         fn begin(&mut self) -> Result<(), SqlError> {

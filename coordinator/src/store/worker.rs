@@ -23,7 +23,8 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, Sender, channel},
     },
-    thread::JoinHandle,
+    thread::{self, JoinHandle},
+    time::Duration,
 };
 use tokio::{runtime::Handle, sync::oneshot};
 
@@ -31,6 +32,8 @@ use tokio::{runtime::Handle, sync::oneshot};
 const BATCH_MAX: usize = 128;
 /// What something passing was in the way of is tried so often.
 const TRIES: usize = 5;
+/// Another coordinator's own locks are gone then.
+const SHORTLY: Duration = Duration::from_millis(20);
 
 /// Something to be read.
 type Read = Box<dyn FnOnce(&mut dyn Connection) + Send>;
@@ -41,13 +44,40 @@ trait Write: Send {
     fn apply(&mut self, connection: &mut dyn Connection) -> Result<(), SqlError>;
     /// Tells who asked that it is durable, or not written.
     fn end(self: Box<Self>, result: Result<(), SqlError>);
-    /// The name of the transaction that it is about; empty: something else.
-    fn about(&self) -> &str;
+    /// What it is about.
+    fn about(&self) -> &About;
+}
+
+/// What is written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct About {
+    /// This transaction; empty: something else.
+    gid: String,
+    /// Rows that are not there yet, or are not its own or its branches' ones. Nobody can ask whether
+    /// those are locked.
+    makes_rows: bool,
+}
+
+impl About {
+    /// The row of this transaction and those of its branches, as far as they are there.
+    pub fn rows_of(gid: &str) -> About {
+        About {
+            gid: gid.to_owned(),
+            makes_rows: false,
+        }
+    }
+    /// More than that.
+    pub fn more_than_rows_of(gid: &str) -> About {
+        About {
+            gid: gid.to_owned(),
+            makes_rows: true,
+        }
+    }
 }
 
 /// A write, what it came to, and who wants to know.
 struct Asked<T, W> {
-    about: String,
+    about: About,
     work: W,
     outcome: Option<T>,
     reply: oneshot::Sender<Result<T, SqlError>>,
@@ -67,7 +97,7 @@ where
         // Who asked may be gone.
         let _ = reply.send(result.and_then(|()| outcome.ok_or_else(closed)));
     }
-    fn about(&self) -> &str {
+    fn about(&self) -> &About {
         &self.about
     }
 }
@@ -141,10 +171,9 @@ impl Workers {
     }
 
     /// Writes in a transaction that `work` neither begins nor ends; returns when it is durable.
-    /// `about` names the transaction that is written; empty: something else is.
     pub async fn write<T: Send + 'static>(
         &self,
-        about: String,
+        about: About,
         work: impl FnMut(&mut dyn Connection) -> Result<T, SqlError> + Send + 'static,
     ) -> Result<T, SqlError> {
         let (reply, receiver) = oneshot::channel();
@@ -285,14 +314,10 @@ fn write(
     known: &mut Known,
 ) {
     while !batch.is_empty() {
-        let is_careful = known.locked.is_careful();
-        if is_careful {
+        if known.locked.is_careful() {
             batch = without_locked(connection, batch, known);
         }
-        let names = batch.iter().filter(|_| is_careful);
-        let names: Vec<String> = names.map(|write| write.about().to_owned()).collect();
         let Err(failed) = persistently(connection, batch, runtime) else {
-            names.iter().for_each(|name| known.locked.forget(name));
             return;
         };
         let Failed { error, which, .. } = failed;
@@ -302,6 +327,7 @@ fn write(
                 end_locked(connection, batch.remove(which), error, known);
             }
             // What nobody can write now, nobody can write one by one.
+            None if is_locked(&error) => return end_all(batch, &Err(error)),
             _ if batch.len() == 1 || error.code == UNREACHABLE => {
                 return end_all(batch, &Err(error));
             }
@@ -342,12 +368,14 @@ fn end_locked(
     error: SqlError,
     known: &mut Known,
 ) {
-    let name = one.about();
-    let asked = ask_locks(connection, &[name], known).unwrap_or_default();
-    if asked.new.contains(name) {
-        known.locked.doubt();
-    } else if !asked.refused.contains_key(name) {
-        known.locked.send_away(name, &error);
+    let About { gid, makes_rows } = one.about();
+    if !gid.is_empty() {
+        let asked = ask_locks(connection, &[gid], known).unwrap_or_default();
+        if asked.new.contains(gid) {
+            known.locked.doubt_new();
+        } else if !asked.refused.contains_key(gid) {
+            known.locked.send_away(gid, *makes_rows, &error);
+        }
     }
     one.end(Err(error));
     // So others see that it lives, however many it waits for.
@@ -359,31 +387,41 @@ fn ask_locks(
     names: &[&str],
     known: &mut Known,
 ) -> Result<AskedLocks, SqlError> {
-    connection.begin()?;
-    let asked = known.locked.ask(names, connection);
-    connection.rollback();
-    asked
+    let mut ask = || {
+        connection.begin()?;
+        let asked = known.locked.ask(names, connection);
+        connection.rollback();
+        asked
+    };
+    let asked = ask()?;
+    if !asked.has_just_locked {
+        return Ok(asked);
+    }
+    thread::sleep(SHORTLY);
+    ask()
 }
 
-/// Ends those that cannot be written now, for they are locked, puts off those of which that is not
-/// known, and gives back the others.
+/// Ends those that cannot be written now, for they are locked, puts off those of which nobody can say
+/// whether they are, and gives back the others.
 fn without_locked(
     connection: &mut dyn Connection,
     batch: Vec<Box<dyn Write>>,
     known: &mut Known,
 ) -> Vec<Box<dyn Write>> {
-    let names: Vec<&str> = batch.iter().map(|write| write.about()).collect();
-    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    let names = batch.iter().map(|write| write.about().gid.as_str());
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
     // If that cannot be asked, it is seen when they are written.
     let asked = ask_locks(connection, &names, known).unwrap_or_default();
-    let is_doubtful = known.locked.is_doubtful();
     let mut others = Vec::with_capacity(batch.len());
     for write in batch {
-        match asked.refused.get(write.about()) {
+        let About { gid, makes_rows } = write.about();
+        let is_doubtful = match asked.new.contains(gid) {
+            true => known.locked.doubts_new(),
+            false => *makes_rows && known.locked.doubts_more(),
+        };
+        match asked.refused.get(gid) {
             Some(error) => write.end(Err(error.clone())),
-            None if is_doubtful && asked.new.contains(write.about()) => {
-                known.later.push_back(write);
-            }
+            None if is_doubtful => known.later.push_back(write),
             None => others.push(write),
         }
     }
@@ -537,7 +575,10 @@ mod tests {
         let outcome = None;
         (
             Box::new(Asked {
-                about: sql.to_owned(),
+                about: About {
+                    gid: sql.to_owned(),
+                    makes_rows: matches!(sql, "new" | "more" | "locked"),
+                },
                 work,
                 outcome,
                 reply,
@@ -579,7 +620,7 @@ mod tests {
         )
         .unwrap();
         let ask = |sql: &'static str| {
-            workers.write(sql.to_owned(), move |connection| {
+            workers.write(About::rows_of(sql), move |connection| {
                 connection.run(sql, &[]).map(drop)
             })
         };
@@ -633,22 +674,19 @@ mod tests {
         let (done, succeeded) = written_beside(&["a", "held", "c"], &mut known);
         assert_eq!(
             done,
-            format!("begin a held rollback {asked} {beat} {asked} begin a c commit")
+            format!("begin a held rollback {asked} {asked} {beat} {asked} begin a c commit")
         );
         assert_eq!(succeeded, [true, false, true]);
         let (done, succeeded) = written_beside(&["held", "a", "held"], &mut known);
         assert_eq!(done, format!("{asked} begin a commit"));
         assert_eq!(succeeded, [false, true, false]);
-        // What cannot be asked for stays away for a while, until it is written.
+        // What cannot be asked for stays away for a while.
         let (done, _) = written_beside(&["a", "locked"], &mut known);
         let again = format!("begin a locked rollback {asked} {beat} {asked} begin a commit");
         assert_eq!(done, format!("{asked} {again}"));
         let (done, succeeded) = written_beside(&["a", "locked"], &mut known);
         assert_eq!(done, format!("{asked} begin a commit"));
         assert_eq!(succeeded, [true, false]);
-        known.locked.forget("locked");
-        let (done, _) = written_beside(&["a", "locked"], &mut known);
-        assert_eq!(done, format!("{asked} {again}"));
         // Whatever else fails, fails by itself.
         let (done, succeeded) = written_beside(&["fail", "locked", "c"], &mut Known::default());
         assert_eq!(
@@ -682,6 +720,38 @@ mod tests {
         let succeeded = |receive: Receive| runtime.block_on(receive).is_ok_and(|done| done.is_ok());
         let succeeded: Vec<_> = receivers.into_iter().map(succeeded).collect();
         assert_eq!(succeeded, [false, true, false, false]);
+    }
+
+    #[test]
+    fn what_may_meet_a_lock_that_nobody_can_ask_for_is_written_one_by_one_once_one_was_met() {
+        let mut known = Known::default();
+        let (beat, asked) = ("begin commit", "begin rollback");
+        let (batch, receivers): (Vec<_>, Vec<_>) = ["more", "locked", "a", "more", "new"]
+            .into_iter()
+            .map(asked_for)
+            .unzip();
+        let mut notes = Notes::default();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        write(&mut notes, batch, runtime.handle(), &mut known);
+        // New transactions are not in doubt: one of them would have to meet a lock itself.
+        let one_is_new = format!("begin a new rollback {asked} {beat} {asked} begin a commit");
+        let done = notes.0.lock().unwrap().join(" ");
+        assert_eq!(
+            done,
+            format!("begin more locked rollback {asked} {beat} {asked} {one_is_new}")
+        );
+        let later: Vec<_> = known
+            .later
+            .iter()
+            .map(|one| one.about().gid.clone())
+            .collect();
+        assert_eq!(later, ["more", "more"]);
+        let one = known.later.pop_front().expect("one");
+        write_doubtful(&mut notes, one, runtime.handle(), &mut known);
+        known.later.clear();
+        let succeeded = |receive: Receive| runtime.block_on(receive).is_ok_and(|done| done.is_ok());
+        let succeeded: Vec<_> = receivers.into_iter().map(succeeded).collect();
+        assert_eq!(succeeded, [true, false, true, false, false]);
     }
 
     #[test]
