@@ -47,6 +47,9 @@ impl Outside for Coordinator {
         tokio::time::sleep(time).await;
     }
 
+    async fn by_hand(&self, gid: &str) -> Result<u64, SqlError> {
+        self.store.by_hand(gid).await
+    }
     async fn load(&self, gid: &str) -> Result<Option<Transaction>, SqlError> {
         self.store.load(gid).await
     }

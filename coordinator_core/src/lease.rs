@@ -6,7 +6,7 @@
 //! for the end of the lease takes the transaction up again.
 
 use crate::{
-    decide::Trouble,
+    decide::{Progress, Trouble},
     drive,
     model::{Global, Micros, SECOND},
     outside::{Claimed, News, Outside},
@@ -100,10 +100,7 @@ impl Leases {
     /// Whether it is known to be a dead letter as it is, though its row does not say so.
     pub fn is_dead_letter(&self, as_it_is: &Global) -> bool {
         let known = self.trouble(&as_it_is.gid);
-        known.is_some_and(|known| {
-            let is_same = known.updated.is_some_and(|at| at == as_it_is.updated);
-            known.is_dead && is_same && known.status == Some(as_it_is.status)
-        })
+        known.is_some_and(|known| known.is_dead && known.status == Some(as_it_is.status))
     }
     pub(crate) fn trouble(&self, gid: &str) -> Option<Trouble> {
         self.lock_troubles().get(gid).cloned()
@@ -115,14 +112,12 @@ impl Leases {
     pub(crate) fn end_trouble(&self, gid: &str) {
         self.lock_troubles().remove(gid);
     }
-    /// The same if somebody else has changed its row since the last refusal.
-    pub(crate) fn forget_trouble_before(&self, read: &Global) {
+    /// The same if it has come further than where it was: somebody else drove it, or had it retried.
+    pub(crate) fn end_trouble_before(&self, gid: &str, progress: Progress) {
         let mut troubles = self.lock_troubles();
-        let known = troubles.get(&read.gid);
-        let is_older =
-            known.is_some_and(|known| known.updated.is_some_and(|at| at != read.updated));
-        if is_older {
-            troubles.remove(&read.gid);
+        let known = troubles.get(gid).and_then(|known| known.progress);
+        if known.is_some_and(|known| known != progress) {
+            troubles.remove(gid);
         }
     }
     /// Forgets those that nobody has tried to write for long: others drive them.

@@ -44,6 +44,8 @@ pub trait Outside: Sized + Send + Sync + 'static {
         &self,
         gid: &str,
     ) -> impl Future<Output = Result<Option<Transaction>, Self::Error>> + Send;
+    /// The last change of a transaction by hand: a number that grows with each.
+    fn by_hand(&self, gid: &str) -> impl Future<Output = Result<u64, Self::Error>> + Send;
     /// Makes a new transaction known, which will be driven here or is not yet. False: there is one
     /// of this name.
     fn insert(

@@ -21,6 +21,8 @@ struct Row {
     branches: BTreeMap<usize, Branch>,
     /// When each of them was written last.
     updated: BTreeMap<usize, Micros>,
+    /// Changes by hand.
+    by_hand: u64,
 }
 
 /// All tables.
@@ -108,6 +110,7 @@ impl Tables {
             owner: if is_driven { me } else { 0 },
             calls: BTreeMap::new(),
             updated: BTreeMap::new(),
+            by_hand: 0,
             planned: if is_planned {
                 branches.clone()
             } else {
@@ -214,11 +217,13 @@ impl Tables {
         let saved = self.save(me, by, (before, after), now);
         let pause = |of: &Transaction| (of.global.paused_since, of.global.paused_us);
         if saved == Saved::Yes
-            && pause(before) != pause(after)
             && let Some(row) = self.rows.get_mut(&after.global.gid)
         {
-            row.global.paused_since = after.global.paused_since;
-            row.global.paused_us = after.global.paused_us;
+            row.by_hand += 1;
+            if pause(before) != pause(after) {
+                row.global.paused_since = after.global.paused_since;
+                row.global.paused_us = after.global.paused_us;
+            }
         }
         saved
     }
@@ -233,7 +238,13 @@ impl Tables {
         }
         row.global.paused_since = Some(since);
         row.global.next_run = Micros::MAX;
+        row.by_hand += 1;
         Saved::Yes
+    }
+
+    /// As [`crate::Outside::by_hand`].
+    pub fn by_hand(&self, gid: &str) -> u64 {
+        self.rows.get(gid).map_or(0, |row| row.by_hand)
     }
 
     /// Whether an operator pauses it.

@@ -94,6 +94,13 @@ fn insert(connection: &mut dyn Connection, gid: &str, operated: &Operated) -> Re
     connection.run(INSERT, &values).map(drop)
 }
 
+/// The number of the last thing an operator did; 0: nothing.
+pub(super) fn by_hand(connection: &mut dyn Connection, gid: &str) -> Result<u64, SqlError> {
+    const LAST: &str = "SELECT id FROM operations WHERE gid = ? ORDER BY id DESC LIMIT 1";
+    let last = rows::number(connection.run(LAST, &[text(gid)])?)?;
+    Ok(last.unwrap_or(0))
+}
+
 fn succeeded(call: plan::Call) -> Attempt {
     Attempt {
         timing: call.timing(),

@@ -228,6 +228,13 @@ impl Store {
             .read(move |connection| rows::size(connection, &gid))
             .await
     }
+    /// See [`history::by_hand`].
+    pub async fn by_hand(&self, gid: &str) -> Result<u64, SqlError> {
+        let gid = gid.to_owned();
+        self.workers
+            .read(move |connection| history::by_hand(connection, &gid))
+            .await
+    }
     /// Makes a new transaction known, which will be driven here or is not yet. False: there is one
     /// of this name.
     pub async fn insert(

@@ -154,11 +154,13 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
     let mut memory = Tables::default();
     connection.run("DELETE FROM global_transactions", &[])?;
     connection.run("DELETE FROM branches", &[])?;
+    connection.run("DELETE FROM operations", &[])?;
     connection.run("DELETE FROM coordinators", &[])?;
     for id in 1..=3 {
         leases::register(connection, id, "")?;
     }
     let mut seen: Vec<Transaction> = Vec::new();
+    let mut by_hand = (0, 0);
     for step in 1..40 {
         let now = 1_000_000 * step;
         connection.me = if is_shared { 1 + noise.below(3) } else { 0 };
@@ -223,6 +225,13 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
         let real = comparable(rows::load(connection, GID)?);
         assert_eq!(comparable(memory.load(GID)), real, "step {step}, {did}");
         seen.extend(rows::load(connection, GID)?);
+        let after = (history::by_hand(connection, GID)?, memory.by_hand(GID));
+        assert_eq!(
+            after.0 != by_hand.0,
+            after.1 != by_hand.1,
+            "step {step}, {did}"
+        );
+        by_hand = after;
     }
     Ok(())
 }

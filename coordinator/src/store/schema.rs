@@ -434,7 +434,10 @@ pub(super) mod tests {
         );
         connection.begin().unwrap();
         connection.run("DELETE FROM topics", &[]).unwrap();
-        connection.commit().unwrap();
+        let (known, is_known) = std::sync::mpsc::channel();
+        let committed = connection.commit().unwrap();
+        committed.when_known(move |result| known.send(result).unwrap());
+        is_known.recv().unwrap().unwrap();
         let mut third = connection_to(&instance);
         assert_eq!(ask(&mut third, "SELECT * FROM topics").len(), 0);
     }

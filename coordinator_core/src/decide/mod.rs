@@ -47,7 +47,7 @@ pub use by_client::{Outcome, Wish};
 pub use by_hand::Operation;
 pub use custom::Derived;
 pub use patterns::{Branches, PatternRules, Question};
-pub use refused::Trouble;
+pub use refused::{Progress, Trouble};
 pub use results::RESULTS_BYTES_MAX;
 pub use waiting::Waiting;
 

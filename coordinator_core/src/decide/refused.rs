@@ -31,12 +31,23 @@ pub struct Trouble {
     pub until: Micros,
     /// What it is as its row says. `None`: it could never be read.
     pub status: Option<Status>,
-    /// When its row was last changed, as far as is known here.
-    pub updated: Option<Micros>,
+    /// How far it had come then. `None`: that could never be read.
+    pub progress: Option<Progress>,
     /// What they say.
     pub why: String,
     /// It is a dead letter, and its row does not say so yet.
     pub is_dead: bool,
+}
+
+/// How far a transaction has come, as its rows say. That somebody else waits with it, too, is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Another one of the same name is another transaction.
+    created: Micros,
+    /// The last change by hand.
+    by_hand: u64,
+    /// Calls of its branches, and questions to its client, that are known.
+    calls: u64,
 }
 
 impl Trouble {
@@ -49,7 +60,7 @@ impl Trouble {
             interval,
             until: moment.now.saturating_add(jittered(interval, moment.random)),
             status: known.and_then(|known| known.status),
-            updated: known.and_then(|known| known.updated),
+            progress: known.and_then(|known| known.progress),
             why: why.to_owned(),
             is_dead: known.is_some_and(|known| known.is_dead),
         }
@@ -77,6 +88,16 @@ impl Transaction {
             notes: Vec::new(),
             results: Derived::default(),
             ..self.clone()
+        }
+    }
+
+    /// How far it has come, if this was the last change by hand.
+    pub(crate) fn progress(&self, by_hand: u64) -> Progress {
+        let calls = self.branches.iter().map(|branch| branch.attempts);
+        Progress {
+            created: self.global.created,
+            by_hand,
+            calls: calls.sum::<u64>() + self.global.retry_count,
         }
     }
 

@@ -404,10 +404,11 @@ fn what_the_tables_refuse_as_a_whole_waits_longer_each_time() {
     assert!(trouble.is_dead && alert.is_none());
 }
 
-/// What one coordinator remembers of a transaction is no more true once somebody else has changed its
-/// row: an operator at another one has had it tried again, say.
+/// What one coordinator remembers of a transaction is no more true once somebody else has got further
+/// with it, or an operator at another one has had it tried again. It stays true if another coordinator
+/// waits with it, too.
 #[test]
-fn a_trouble_ends_when_somebody_else_changes_the_row() {
+fn a_trouble_ends_when_somebody_else_gets_further() {
     let leases = crate::lease::Leases::default();
     let moment = Moment {
         now: START,
@@ -416,20 +417,30 @@ fn a_trouble_ends_when_somebody_else_changes_the_row() {
     };
     let mut one = begin("saga 1 submitted");
     let (trouble, _) = one.troubled(None, ("no", true), moment);
-    for (updated, remains) in [
+    let mut other = one.clone();
+    other.global.created += 1;
+    let mut called = one.clone();
+    called.branches[1].attempts += 1;
+    let mut waits = one.clone();
+    waits.global.next_run += 1;
+    waits.global.updated += 1;
+    for (progress, remains) in [
         (None, true),
-        (Some(one.global.updated), true),
-        (Some(one.global.updated - 1), false),
+        (Some(one.progress(3)), true),
+        (Some(waits.progress(3)), true),
+        (Some(one.progress(2)), false),
+        (Some(called.progress(3)), false),
+        (Some(other.progress(3)), false),
     ] {
         let mut known = trouble.clone();
-        known.updated = updated;
+        known.progress = progress;
         leases.set_trouble(&one.global.gid, known);
-        leases.forget_trouble_before(&one.global);
+        leases.end_trouble_before(&one.global.gid, one.progress(3));
         let found = leases.trouble(&one.global.gid);
         assert_eq!(
             found.is_some_and(|known| known.is_dead),
             remains,
-            "{updated:?}"
+            "{progress:?}"
         );
     }
 }

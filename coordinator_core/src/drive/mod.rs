@@ -132,7 +132,10 @@ async fn drive_under<O: Outside>(
         }
         None => match outside.claim(gid).await? {
             Claimed::Ours(transaction) | Claimed::Kept(transaction) => {
-                outside.leases().forget_trouble_before(&transaction.global);
+                if outside.leases().trouble(gid).is_some() {
+                    let progress = transaction.progress(outside.by_hand(gid).await?);
+                    outside.leases().end_trouble_before(gid, progress);
+                }
                 *transaction
             }
             Claimed::Ended(transaction) => {
@@ -367,8 +370,7 @@ impl<'a, O: Outside> Task<'a, O> {
 
     /// Saves it. If the tables take that, they refuse it no more.
     async fn save(&mut self, by: By) -> Result<Saved, O::Error> {
-        let now = self.outside.moment().now;
-        let saved = self.write(by, now).await?;
+        let saved = self.write(by).await?;
         if saved == Saved::Yes {
             let gid = &self.transaction.global.gid;
             self.outside.leases().end_trouble(gid);
@@ -376,11 +378,11 @@ impl<'a, O: Outside> Task<'a, O> {
         Ok(saved)
     }
 
-    /// The same if it is known whether that ends a refusal. It was changed then.
-    async fn write(&mut self, by: By, now: Micros) -> Result<Saved, O::Error> {
+    async fn write(&mut self, by: By) -> Result<Saved, O::Error> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
+        let now = self.outside.moment().now;
         let saved = self.outside.save(by, before, transaction, written, now);
         let saved = saved.await;
         match saved {

@@ -47,8 +47,8 @@ impl<O: Outside> Task<'_, O> {
             true => {
                 // Others take it up no sooner, unless they are asked to.
                 self.transaction.global.next_run = known.until;
-                let written = self.write(By::Leaver, self.saved.global.updated).await;
-                self.remember(known);
+                let written = self.write(By::Leaver).await;
+                self.remember(known).await;
                 taken_or_refused::<O>(written)
             }
             false => Ok(()),
@@ -174,24 +174,21 @@ impl<O: Outside> Task<'_, O> {
         self.tell(alert);
         let is_dead = trouble.is_dead;
         leases.set_trouble(&gid, trouble.clone());
-        // That it waits is no change: another coordinator's trouble is not over by that.
-        let changed = match is_dead {
-            true => moment.now,
-            false => self.saved.global.updated,
-        };
-        let written = self.write(By::Leaver, changed).await;
+        let written = self.write(By::Leaver).await;
         match written {
             Ok(Saved::Yes) if is_dead => leases.end_trouble(&gid),
-            _ => self.remember(trouble),
+            _ => self.remember(trouble).await,
         }
         taken_or_refused::<O>(written)
     }
 
-    /// Keeps the trouble until it is tried again, or somebody else changes its row.
-    fn remember(&self, mut trouble: Trouble) {
-        let global = &self.saved.global;
-        trouble.updated = Some(global.updated);
-        self.outside.leases().set_trouble(&global.gid, trouble);
+    /// Keeps the trouble until it is tried again, or somebody else gets further with it.
+    async fn remember(&self, mut trouble: Trouble) {
+        let gid = &self.saved.global.gid;
+        let by_hand = self.outside.by_hand(gid).await.ok();
+        let progress = by_hand.map(|by_hand| self.saved.progress(by_hand));
+        trouble.progress = progress.or(trouble.progress);
+        self.outside.leases().set_trouble(gid, trouble);
     }
 
     fn tell(&self, alerts: impl IntoIterator<Item = Action>) {

@@ -216,6 +216,12 @@ impl Outside for Process {
             _ => impossible(),
         }
     }
+    async fn by_hand(&self, gid: &str) -> Result<u64, Unused> {
+        match self.use_tables(Use::ByHand(gid.to_owned())).await? {
+            Used::ByHand(number) => Ok(number),
+            _ => impossible(),
+        }
+    }
     async fn insert(&self, transaction: Transaction, is_driven: bool) -> Result<bool, Unused> {
         match self.use_tables(Use::Insert(transaction, is_driven)).await? {
             Used::Inserted(is_new) => Ok(is_new),

@@ -713,6 +713,7 @@ fn name(what: &super::world::Use) -> &'static str {
     use super::world::Use;
     match what {
         Use::Load(_) => "loads",
+        Use::ByHand(_) => "looks for changes by hand",
         Use::Insert(..) => "inserts",
         Use::Claim(_) => "claims",
         Use::Save(..) => "saves",

@@ -48,6 +48,7 @@ impl<T> Slot<T> {
 /// A use of the tables.
 pub enum Use {
     Load(String),
+    ByHand(String),
     Insert(Transaction, bool),
     Claim(String),
     Save(By, Box<Transaction>, Box<Transaction>, Micros),
@@ -61,6 +62,7 @@ pub enum Use {
 /// What it came to.
 pub enum Used {
     Loaded(Option<Transaction>),
+    ByHand(u64),
     Inserted(bool),
     Claimed(Claimed),
     Saved(Saved),
@@ -71,7 +73,7 @@ pub enum Used {
 impl Use {
     /// Reads need not wait for one another; writes are done in their order.
     pub fn is_read(&self) -> bool {
-        matches!(self, Use::Load(_))
+        matches!(self, Use::Load(_) | Use::ByHand(_))
     }
 }
 
@@ -270,6 +272,7 @@ impl World {
         let tables = &mut self.tables;
         Ok(match what {
             Use::Load(gid) => Used::Loaded(tables.load(gid)),
+            Use::ByHand(gid) => Used::ByHand(tables.by_hand(gid)),
             Use::Insert(transaction, is_driven) => {
                 Used::Inserted(tables.insert(me, transaction, *is_driven))
             }
@@ -303,7 +306,8 @@ impl World {
                 if saved == Saved::Yes && after.global.dead_since.is_none() {
                     self.told.clear();
                     let is_told = std::mem::take(&mut self.is_told);
-                    self.has_failed = false;
+                    // Somebody who was away may still know of a failure, and be heard again.
+                    self.has_failed &= self.was_away;
                     if was_dead && !is_told && !self.was_away {
                         self.fail(|| "nobody was told of a dead letter".to_owned());
                     }
