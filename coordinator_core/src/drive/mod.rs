@@ -382,7 +382,9 @@ impl<'a, O: Outside> Task<'a, O> {
         let (before, transaction) = (self.saved.clone(), self.transaction.clone());
         let attempts = std::mem::take(&mut self.attempts);
         let written = attempts.clone();
+        // Times of a clock that was ahead stay known as such until they are moved.
         let now = self.outside.moment().now;
+        let now = now.max(self.transaction.global.updated);
         let saved = self.outside.save(by, before, transaction, written, now);
         let saved = saved.await;
         match saved {

@@ -334,10 +334,11 @@ impl World {
     /// What must hold when somebody is told of a dead letter: that is done for each branch that has
     /// failed, or for the transaction as a whole.
     pub fn check_told(&mut self, who: Who, whose: Option<usize>, status: Status) {
-        let mut told = self.told.iter();
-        if told
-            .any(|told| (told.0, told.2) == (who, status) && (whose.is_none() || told.1 == whose))
-        {
+        let is_same = |told: &(Who, Option<usize>, Status)| {
+            (told.0, told.2) == (who, status) && (whose.is_none() || told.1 == whose)
+        };
+        // What was away may be late to tell.
+        if !self.was_away && self.told.iter().any(is_same) {
             self.fail(|| format!("{} tells of a dead letter twice", who.index));
         }
         self.told.push((who, whose, status));
