@@ -211,7 +211,8 @@ impl<'a> Run<'a> {
             if self.is_over() {
                 return self.check();
             }
-            if self.world().now - begun > CALM {
+            let latest = begun + self.patience_of_calm();
+            if self.world().now > latest {
                 return Err(format!("it waits: {}", self.world().tables.shown(GID)));
             }
             if matches!(first, Move::Advance) {
@@ -226,6 +227,14 @@ impl<'a> Run<'a> {
             self.make(first);
         }
         Err(format!("it never ends: {}", self.world().tables.shown(GID)))
+    }
+
+    /// Times that a clock was ahead by can be moved only if the tables take that.
+    fn patience_of_calm(&self) -> Micros {
+        match self.was_refused && self.world().behind > 0 {
+            true => DAY + CALM,
+            false => CALM,
+        }
     }
 
     /// Whether nothing is under way, and the transaction has ended or never began.
