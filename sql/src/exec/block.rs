@@ -29,6 +29,8 @@ pub(super) struct BlockRun<'b> {
     pub kept: Vec<Kept>,
     /// The outer join that begins at this source is under way: its source is read now.
     entered: Vec<bool>,
+    /// What subqueries were run with before, by their numbers.
+    pub inner: Vec<Option<Box<BlockRun<'b>>>>,
 }
 
 /// What is done with each row.
@@ -47,16 +49,20 @@ pub(super) fn run_block(
             block_rows(block, context, outer, sink)
         }),
     };
-    result.map_err(|stop| match stop {
-        Stop::Error(error) if error.code == SqlError::OUT_OF_RANGE => {
-            Stop::Error(named(error, block))
-        }
-        other => other,
-    })
+    result.map_err(|stop| named(stop, block))
 }
 
 /// Evaluation knows columns by their slots; an error text shows their names.
-fn named(mut error: SqlError, block: &Block) -> SqlError {
+pub(super) fn named(stop: Stop, block: &Block) -> Stop {
+    match stop {
+        Stop::Error(error) if error.code == SqlError::OUT_OF_RANGE => {
+            Stop::Error(with_names(error, block))
+        }
+        other => other,
+    }
+}
+
+fn with_names(mut error: SqlError, block: &Block) -> SqlError {
     for source in &block.sources {
         let Input::Table(table, _) = &source.input else {
             continue;
@@ -126,15 +132,9 @@ fn count_ways(block: &Block, sorting: bool, context: &mut ExecContext) {
 
 impl<'b> BlockRun<'b> {
     pub fn new(block: &'b Block, outer: &[Value]) -> BlockRun<'b> {
-        let mut row = vec![Value::Null; block.slots];
-        for &(from, to) in &block.outer {
-            if let (Some(from), Some(to)) = (outer.get(from), row.get_mut(to)) {
-                to.clone_from(from);
-            }
-        }
-        BlockRun {
+        let mut run = BlockRun {
             block,
-            row,
+            row: vec![Value::Null; block.slots],
             sources: block
                 .sources
                 .iter()
@@ -142,7 +142,26 @@ impl<'b> BlockRun<'b> {
                 .collect(),
             kept: block.subqueries.iter().map(|_| Kept::default()).collect(),
             entered: vec![false; block.sources.len()],
+            inner: block.subqueries.iter().map(|_| None).collect(),
+        };
+        run.take_outer(outer);
+        run
+    }
+
+    fn take_outer(&mut self, outer: &[Value]) {
+        for &(from, to) in &self.block.outer {
+            if let (Some(from), Some(to)) = (outer.get(from), self.row.get_mut(to)) {
+                to.clone_from(from);
+            }
         }
+    }
+
+    /// Has it begin anew with another outer row; its room stays.
+    pub(super) fn restart(&mut self, outer: &[Value]) {
+        self.take_outer(outer);
+        self.sources.iter_mut().for_each(SourceState::clear);
+        self.kept.fill_with(Kept::default);
+        self.entered.fill(false);
     }
 
     /// What comes before the first table: `false` if a condition without tables fails.

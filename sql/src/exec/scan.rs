@@ -20,7 +20,7 @@ use cohort_engine::{
     txn::{KeyRange, Read},
     types::{Table, Value},
 };
-use std::sync::Arc;
+use std::{mem::take, sync::Arc};
 
 /// Another path than the planned one.
 #[derive(Clone, Copy)]
@@ -46,6 +46,20 @@ pub(super) struct SourceState {
     /// How it is read, if not by the planned path; whether that is settled.
     pub way: Option<Way>,
     pub chosen: bool,
+}
+
+impl SourceState {
+    /// As it was at first; its room stays.
+    pub fn clear(&mut self) {
+        let (mut key, mut image) = (take(&mut self.key), take(&mut self.image));
+        key.clear();
+        image.clear();
+        *self = SourceState {
+            key,
+            image,
+            ..SourceState::default()
+        };
+    }
 }
 
 /// The rows of a derived or virtual table, or of a table that is looked up by hash: of each, the

@@ -2,7 +2,7 @@
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
-    block::{BlockRun, run_block},
+    block::{BlockRun, named, run_block},
     derived::Made,
     distinct::Distinct,
     measure,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{BinaryOp, compare, eval, hash_key, infer},
-    plan::{Combined, ExplainedPlace, Query, Subquery, Usage},
+    plan::{Block, Combined, ExplainedPlace, Query, Subquery, Usage},
 };
 use cohort_engine::{
     invariant::broken,
@@ -208,7 +208,7 @@ fn put(
     Ok(())
 }
 
-impl BlockRun<'_> {
+impl<'b> BlockRun<'b> {
     /// Runs the subqueries that access paths need. Of EXISTS, which sees the rows that are read by
     /// them, it is the keys of what can match any.
     pub(super) fn run_early(
@@ -281,19 +281,12 @@ impl BlockRun<'_> {
     fn subquery_value(
         &mut self,
         n: usize,
-        subquery: &Subquery,
+        subquery: &'b Subquery,
         context: &mut ExecContext,
     ) -> Result<Value, Stop> {
         let query = &subquery.query;
         let value = match &subquery.usage {
-            Usage::Scalar | Usage::Exists => {
-                let mut found = false;
-                run_query(query, context, &self.row, &mut |_, _| {
-                    found = true;
-                    Ok(Flow::Stop)
-                })?;
-                Value::Int(found.into())
-            }
+            Usage::Scalar | Usage::Exists => Value::Int(self.has_rows(n, query, context)?.into()),
             Usage::In(left) => {
                 let rows = self.rows_of(n, subquery, context)?;
                 let mut needles = Vec::with_capacity(left.len());
@@ -322,6 +315,47 @@ impl BlockRun<'_> {
             *kept = Kept::Values(vec![value.clone()]);
         }
         Ok(value)
+    }
+
+    /// Whether a query has rows. What only needs that a row is there, and runs for each outer row, is
+    /// read no further than to the first, and its select list is not computed; nor is it in MySQL.
+    fn has_rows(
+        &mut self,
+        n: usize,
+        query: &'b Query,
+        context: &mut ExecContext,
+    ) -> Result<bool, Stop> {
+        let mut found = false;
+        let simple = match query.blocks.as_slice() {
+            [block] if context.measures.is_none() => Some(block).filter(|b| is_simple(b)),
+            _ => None,
+        };
+        let (Some(block), Some(inner)) = (simple, self.inner.get_mut(n)) else {
+            run_query(query, context, &self.row, &mut |_, _| {
+                found = true;
+                Ok(Flow::Stop)
+            })?;
+            return Ok(found);
+        };
+        let mut run = match inner.take() {
+            Some(mut run) => {
+                run.restart(&self.row);
+                run
+            }
+            None => Box::new(BlockRun::new(block, &self.row)),
+        };
+        let read = run.prepare(context).and_then(|possible| match possible {
+            true => run.each_row(context, &mut |_, _| {
+                found = true;
+                Ok(Flow::Stop)
+            }),
+            false => Ok(Flow::Continue),
+        });
+        read.map_err(|stop| named(stop, block))?;
+        if let Some(inner) = self.inner.get_mut(n) {
+            *inner = Some(run);
+        }
+        Ok(found)
     }
 
     fn rows_of(
@@ -365,6 +399,13 @@ impl BlockRun<'_> {
         }
         Ok(Rc::new(rows))
     }
+}
+
+/// Whether a block that runs for each outer row has rows if its tables and conditions have.
+fn is_simple(block: &Block) -> bool {
+    let is_grouped = block.grouping.is_some() || block.having.is_some();
+    let is_limited = block.limit.is_some() || block.count_all;
+    !block.outer.is_empty() && !is_grouped && block.windowing.is_none() && !is_limited
 }
 
 /// Whether equal values on both sides are of types that have equal hash keys.

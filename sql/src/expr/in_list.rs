@@ -111,10 +111,22 @@ impl InList {
         }
         let mut unknown = false;
         for candidate in &self.items {
-            let found = candidate.raw(row, context)?;
-            let found = candidate.beside(found, value);
-            let value = expr.beside(Cow::Borrowed(value), &found);
-            match compare(&value, &found, collation, context)? {
+            let ordering = match (value, candidate) {
+                // Beside one another these are what they are.
+                (Value::Bytes(text), Expr::Literal(Value::Bytes(found), _)) => {
+                    Some(collation.compare(text, found))
+                }
+                (Value::Int(number), Expr::Literal(Value::Int(found), _)) => {
+                    Some(number.cmp(found))
+                }
+                _ => {
+                    let found = candidate.raw(row, context)?;
+                    let found = candidate.beside(found, value);
+                    let value = expr.beside(Cow::Borrowed(value), &found);
+                    compare(&value, &found, collation, context)?
+                }
+            };
+            match ordering {
                 Some(Ordering::Equal) => return Ok(Some(true)),
                 Some(_) => {}
                 None => unknown = true,
