@@ -15,6 +15,18 @@ use cohort_engine::types::{
 };
 use std::cmp::Ordering;
 
+/// How two values compare of which nothing need be made first, since they are of one kind.
+#[inline]
+pub(super) fn compare_alike(left: &Value, right: &Value, collation: Collation) -> Option<Ordering> {
+    match (left, right) {
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (Value::Bytes(a), Value::Bytes(b)) => Some(collation.compare(a, b)),
+        (Value::Decimal(a), Value::Decimal(b)) => Some(a.cmp(b)),
+        (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
+        _ => None,
+    }
+}
+
 /// How two values compare by MySQL's rules for comparing any types; `None` if either is NULL. A
 /// string compared with a date that is none counts as the zero date, with a warning.
 #[inline]

@@ -2,7 +2,7 @@
 
 use super::{
     BinaryOp, EvalContext, Expr, ExprType, Once, arithmetic, case,
-    compare::{compare, compare_with},
+    compare::{compare, compare_alike, compare_with},
     convert,
     describe::{self, describe},
     functions, infer,
@@ -478,6 +478,9 @@ fn binary_truth(
             let b = right.raw(row, context)?;
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
+            }
+            if let Some(order) = compare_alike(&a, &b, ty.collation) {
+                return Ok(Some(op.accepts(order)));
             }
             let a = left.beside(a, &b);
             let b = right.beside(b, &a);

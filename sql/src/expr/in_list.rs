@@ -4,7 +4,10 @@
 //! Numbers are looked up among numbers and texts among texts, where keys are equal if and only if
 //! the values are. Whatever else meets (a number and a text, say) is compared one by one.
 
-use super::{EvalContext, Expr, compare, functions::EXACT_NUMBER, hash_key, infer::visit_operands};
+use super::{
+    EvalContext, Expr, compare, compare::compare_alike, functions::EXACT_NUMBER, hash_key,
+    infer::visit_operands,
+};
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, Value};
 use rustc_hash::FxHashSet;
@@ -14,8 +17,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Shorter lists are walked: that is quicker.
+/// Shorter lists are walked: that is quicker, ...
 const SET_MIN: usize = 12;
+/// ... and of texts these, which take longer to compare.
+const TEXTS_MIN: usize = 4;
+/// The key of a short text fits.
+const KEY_ROOM: usize = 32;
 
 /// What an IN compares with.
 #[derive(Debug, Default)]
@@ -111,15 +118,11 @@ impl InList {
         }
         let mut unknown = false;
         for candidate in &self.items {
-            let ordering = match (value, candidate) {
-                // Beside one another these are what they are.
-                (Value::Bytes(text), Expr::Literal(Value::Bytes(found), _)) => {
-                    Some(collation.compare(text, found))
-                }
-                (Value::Int(number), Expr::Literal(Value::Int(found), _)) => {
-                    Some(number.cmp(found))
-                }
-                _ => {
+            let constant = candidate.constant(context);
+            let alike = constant.and_then(|found| compare_alike(value, found, collation));
+            let ordering = match alike {
+                Some(_) => alike,
+                None => {
                     let found = candidate.raw(row, context)?;
                     let found = candidate.beside(found, value);
                     let value = expr.beside(Cow::Borrowed(value), &found);
@@ -140,7 +143,12 @@ impl InList {
         collation: Collation,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Arc<ValueSet>>, SqlError> {
-        if self.items.len() < SET_MIN {
+        let first = self.items.first().and_then(|item| item.constant(context));
+        let least = match first {
+            Some(Value::Bytes(_)) => TEXTS_MIN,
+            _ => SET_MIN,
+        };
+        if self.items.len() < least {
             return Ok(None);
         }
         if let Some(set) = self.literals.get() {
@@ -238,7 +246,7 @@ impl ValueSet {
     ) -> Result<Option<bool>, SqlError> {
         let class = Class::of(value);
         if class != Class::Other {
-            let mut key = Vec::new();
+            let mut key = Vec::with_capacity(KEY_ROOM);
             hash_key(value, collation, &mut key);
             if self.keys.contains(key.as_slice()) {
                 return Ok(Some(true));

@@ -182,6 +182,21 @@ impl Expr {
         }
     }
 
+    /// The value of what stands in the statement, if it is no more than that. (A statement whose plan is
+    /// kept has parameters in place of its literals.)
+    #[inline]
+    pub(super) fn constant<'x>(&'x self, context: &'x EvalContext<'_>) -> Option<&'x Value> {
+        match self {
+            Expr::Literal(value, _) => Some(value),
+            Expr::Parameter {
+                index,
+                bound: false,
+                ..
+            } => context.params.get(*index as usize),
+            _ => None,
+        }
+    }
+
     /// Its value, as it is compared with another.
     #[inline]
     pub(super) fn beside<'r>(&self, value: Cow<'r, Value>, other: &Value) -> Cow<'r, Value> {

@@ -354,7 +354,8 @@ impl<'a> Args<'a> {
     }
     /// An argument as an integer, clipped to 64 bits with sign.
     fn int(&self, i: usize, context: &mut EvalContext<'_>) -> Result<Option<i64>, SqlError> {
-        if let Some(Expr::Literal(Value::Int(number), _)) = self.args.get(i) {
+        let constant = self.args.get(i).and_then(|arg| arg.constant(context));
+        if let Some(Value::Int(number)) = constant {
             return Ok(Some(*number));
         }
         let value = self.whole(i, context)?;
