@@ -19,7 +19,7 @@ use std::{
 
 /// Shorter lists are walked: that is quicker, ...
 const SET_MIN: usize = 12;
-/// ... and of texts these, which take longer to compare.
+/// ... and for a text these: texts take longer to compare.
 const TEXTS_MIN: usize = 4;
 /// The key of a short text fits.
 const KEY_ROOM: usize = 32;
@@ -113,7 +113,7 @@ impl InList {
         row: &[Value],
         context: &mut EvalContext<'_>,
     ) -> Result<Option<bool>, SqlError> {
-        if let Some(set) = self.set(collation, context)? {
+        if let Some(set) = self.set(value, collation, context)? {
             return set.contains(expr, value, collation, context);
         }
         let mut unknown = false;
@@ -140,12 +140,12 @@ impl InList {
     /// The set of its values; `None` if it is to be walked.
     fn set(
         &self,
+        value: &Value,
         collation: Collation,
         context: &mut EvalContext<'_>,
     ) -> Result<Option<Arc<ValueSet>>, SqlError> {
-        let first = self.items.first().and_then(|item| item.constant(context));
-        let least = match first {
-            Some(Value::Bytes(_)) => TEXTS_MIN,
+        let least = match value {
+            Value::Bytes(_) => TEXTS_MIN,
             _ => SET_MIN,
         };
         if self.items.len() < least {
