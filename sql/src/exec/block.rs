@@ -6,7 +6,9 @@ use super::{
     aggregate::Groups,
     derived::Made,
     key::Ranges,
-    measure, parallel, rollup,
+    measure, parallel,
+    remembered::Remembered,
+    rollup,
     scan::{SourceState, Way},
     subquery::{Kept, RowSink},
     tail::Tail,
@@ -31,6 +33,7 @@ pub(super) struct BlockRun<'b> {
     entered: Vec<bool>,
     /// What subqueries were run with before, by their numbers.
     pub inner: Vec<Option<Box<BlockRun<'b>>>>,
+    pub remembered: Vec<Remembered>,
 }
 
 /// What is done with each row.
@@ -143,6 +146,7 @@ impl<'b> BlockRun<'b> {
             kept: block.subqueries.iter().map(|_| Kept::default()).collect(),
             entered: vec![false; block.sources.len()],
             inner: block.subqueries.iter().map(|_| None).collect(),
+            remembered: block.subqueries.iter().map(Remembered::new).collect(),
         };
         run.take_outer(outer);
         run
@@ -161,6 +165,9 @@ impl<'b> BlockRun<'b> {
         self.take_outer(outer);
         self.sources.iter_mut().for_each(SourceState::clear);
         self.kept.fill_with(Kept::default);
+        let subqueries = self.block.subqueries.iter();
+        self.remembered.clear();
+        self.remembered.extend(subqueries.map(Remembered::new));
         self.entered.fill(false);
     }
 

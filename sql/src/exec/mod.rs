@@ -27,6 +27,7 @@ pub(crate) mod memory;
 mod parallel;
 mod patience;
 mod reader;
+mod remembered;
 mod returning;
 mod rollup;
 mod row_store;

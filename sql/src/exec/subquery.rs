@@ -21,7 +21,7 @@ use cohort_engine::{
     types::{Collation, Value},
 };
 use rustc_hash::FxHashSet;
-use std::{cmp::Ordering, rc::Rc};
+use std::{cmp::Ordering, rc::Rc, slice};
 
 /// Receives the rows of a query; it may take the values out.
 pub(super) type RowSink<'s> = dyn FnMut(&mut ExecContext, &mut Vec<Value>) -> Flowing + 's;
@@ -195,7 +195,7 @@ pub(super) struct Rows {
 }
 
 /// Puts the results of a subquery in their slots.
-fn put(
+pub(super) fn put(
     row: &mut [Value],
     subquery: &Subquery,
     values: impl IntoIterator<Item = Value>,
@@ -250,11 +250,16 @@ impl<'b> BlockRun<'b> {
                 continue;
             }
             self.run_subqueries(&subquery.needs, context)?;
+            if self.recall(n, subquery, context)? {
+                continue;
+            }
+            let warnings = context.eval.warnings.count();
             if let Usage::Scalar = subquery.usage {
-                self.run_scalar(n, subquery, context)?;
+                self.run_scalar(n, subquery, warnings, context)?;
                 continue;
             }
             let value = self.subquery_value(n, subquery, context)?;
+            self.remember(n, subquery, slice::from_ref(&value), (warnings, context));
             put(&mut self.row, subquery, [value])?;
         }
         Ok(())
@@ -265,6 +270,7 @@ impl<'b> BlockRun<'b> {
         &mut self,
         n: usize,
         subquery: &Subquery,
+        warnings: u64,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         let query = &subquery.query;
@@ -274,6 +280,7 @@ impl<'b> BlockRun<'b> {
         {
             *kept = Kept::Values(values.clone());
         }
+        self.remember(n, subquery, &values, (warnings, context));
         put(&mut self.row, subquery, values)?;
         Ok(())
     }

@@ -307,6 +307,7 @@ impl<'a> Planner<'a> {
             sizes: Vec::new(),
             weighed: false,
             exists_at: None,
+            changing: 0,
             virtual_tables: Vec::new(),
             views: Vec::new(),
             view_demands: Vec::new(),
@@ -379,6 +380,8 @@ struct Planner<'a> {
     sizes: Vec<SizeSeen>,
     /// How many blocks are being compiled in the query of an EXISTS, with the innermost one of these.
     exists_at: Option<usize>,
+    /// Counts what was met that may be different for each row: variables, and functions such as RAND.
+    changing: usize,
     /// How many rows conditions leave depends on parameters.
     weighed: bool,
     virtual_tables: Vec<Arc<Table>>,

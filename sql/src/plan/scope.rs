@@ -1,7 +1,8 @@
 //! What names mean: the stack of query blocks being compiled, innermost last.
 
 use super::{
-    Aggregate, Computed, Planner, Query, Subquery, Usage, Window, WindowInput, json_table,
+    Aggregate, Computed, Input, Planner, Query, Source, Subquery, Usage, Window, WindowInput,
+    json_table,
     named::{MergedView, NamedTable},
     needs::Reads,
     rollup::GroupingCall,
@@ -654,7 +655,7 @@ impl Scope for Planner<'_> {
     }
 
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
-        let before = self.exists_at;
+        let (before, changing) = (self.exists_at, self.changing);
         if let SubqueryUse::Exists = usage {
             self.exists_at = Some(self.stack.len() + 1);
         }
@@ -701,6 +702,7 @@ impl Scope for Planner<'_> {
                 (Usage::All(left, op, collation), vec![truth])
             }
         };
+        let repeatable = self.changing == changing && is_repeatable(&plan, &usage);
         let names = self.names();
         let slots = names.slots..names.slots + types.len();
         names.slots = slots.end;
@@ -717,6 +719,7 @@ impl Scope for Planner<'_> {
             usage,
             slots: slots.clone(),
             needs,
+            repeatable,
         });
         let results = slots.zip(types);
         Ok(results.map(|(slot, ty)| slot_expr(slot, ty)).collect())
@@ -773,11 +776,17 @@ impl Scope for Planner<'_> {
         }
     }
 
+    fn meets_volatile(&mut self) {
+        self.changing += 1;
+    }
+
     fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
+        self.changing += 1;
         (self.context.variable)(scope, name)
     }
 
     fn user_variable(&mut self, name: &str) -> ExprType {
+        self.changing += 1;
         let ty = (self.context.user_variable)(name);
         if !self.user_variables.iter().any(|(known, _)| known == name) {
             self.user_variables.push((name.to_owned(), ty));
@@ -822,4 +831,18 @@ impl Scope for Planner<'_> {
     fn div_precision_increment(&self) -> u8 {
         self.context.settings.div_precision_increment
     }
+}
+
+/// Whether a subquery whose expressions are repeatable is so itself.
+fn is_repeatable(query: &Query, usage: &Usage) -> bool {
+    let [block] = query.blocks.as_slice() else {
+        return false;
+    };
+    let is_plain = |source: &Source| {
+        matches!(source.input, Input::Table(..)) && source.lock.is_none() && source.ranks.is_empty()
+    };
+    query.correlated
+        && matches!(usage, Usage::Scalar | Usage::Exists)
+        && block.subqueries.is_empty()
+        && block.sources.iter().all(is_plain)
 }

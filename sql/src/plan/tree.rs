@@ -386,6 +386,9 @@ pub struct Subquery {
     pub slots: Range<usize>,
     /// The subqueries of the same block whose results it sees: they are run before it.
     pub needs: Vec<usize>,
+    /// It sees the outer row, stored tables that it does not lock, and nothing else that may change: for
+    /// the same values of that row it comes to the same.
+    pub repeatable: bool,
 }
 
 /// What is wanted of a subquery's result.

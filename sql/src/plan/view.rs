@@ -172,6 +172,7 @@ impl Planner<'_> {
             sizes: take(&mut self.sizes),
             weighed: self.weighed,
             exists_at: self.exists_at,
+            changing: self.changing,
             virtual_tables: take(&mut self.virtual_tables),
             stack: take(&mut self.stack),
             recursions: self.recursions,
@@ -209,6 +210,7 @@ impl Planner<'_> {
             within_views,
             sizes,
             weighed,
+            changing,
             virtual_tables,
             stack,
             recursions,
@@ -241,6 +243,7 @@ impl Planner<'_> {
         self.sizes = sizes;
         self.compiled_again = compiled_again;
         self.weighed = weighed;
+        self.changing = changing;
         self.virtual_tables = virtual_tables;
         self.stack = stack;
         self.recursions = recursions;

@@ -57,6 +57,9 @@ pub(super) fn build(name: &str, args: Vec<Expr>, scope: &mut dyn Scope) -> Resul
         check_regexp(function.name, &args)?;
     }
     let args = characters::arguments(function, args, &ty, scope)?;
+    if function.volatile {
+        scope.meets_volatile();
+    }
     Ok(Expr::call(function, args, ty))
 }
 

@@ -73,6 +73,8 @@ pub trait Scope {
         let _ = name;
         ValueKind::unset_type(self.collation())
     }
+    /// A function was met whose value may be another one for each row.
+    fn meets_volatile(&mut self) {}
     /// A warning that every execution gives.
     fn warn(&mut self, warning: SqlError) {
         let _ = warning;
