@@ -264,8 +264,8 @@ impl Log {
         self.shared.visible.0.load(SeqCst)
     }
 
-    /// Waits until `seq`, which must have been placed, is visible. While the disk is full it does
-    /// not wait: whoever has placed `seq` does, but others need not.
+    /// Waits until `seq`, which must have been placed, is visible. While the disk is full, be it that it
+    /// has become so meanwhile, it does not wait: whoever has placed `seq` does, but others need not.
     pub fn wait_visible(&self, seq: Seq) -> Result<(), LogError> {
         let shared = &self.shared;
         if self.visible() >= seq {
@@ -283,7 +283,18 @@ impl Log {
         let failed = section.failed.clone();
         drop(section);
         self.step(LogStep::Write);
-        let visible = group.is_some_and(|group| group.wait());
+        let has_room = || shared.section.lock().full.is_none();
+        let visible = loop {
+            let known = group
+                .as_ref()
+                .map_or(Some(false), |group| group.wait_while(has_room));
+            match (known, &shared.section.lock().full) {
+                (Some(visible), _) => break visible,
+                (None, Some(full)) => return Err(LogError::Full(full.clone())),
+                // There is room again.
+                (None, None) => {}
+            }
+        };
         if visible || self.visible() >= seq {
             return Ok(());
         }

@@ -102,6 +102,11 @@ impl Group {
 
     /// Waits for the outcome: whether the group became visible.
     pub(super) fn wait(&self) -> bool {
+        self.wait_while(|| true).unwrap_or(false)
+    }
+
+    /// The same as long as `goes_on`, which is asked again whenever the group is woken; else `None`.
+    pub(super) fn wait_while(&self, goes_on: impl Fn() -> bool) -> Option<bool> {
         loop {
             match self.state.load(SeqCst) {
                 PENDING => {
@@ -110,10 +115,16 @@ impl Group {
                         .state
                         .compare_exchange(PENDING, AWAITED, SeqCst, SeqCst);
                 }
-                AWAITED => atomic_wait::wait(&self.state, AWAITED),
-                state => return state == VISIBLE,
+                AWAITED if goes_on() => atomic_wait::wait(&self.state, AWAITED),
+                AWAITED => return None,
+                state => return Some(state == VISIBLE),
             }
         }
+    }
+
+    /// Has those who wait look again whether they should.
+    pub(super) fn wake(&self) {
+        atomic_wait::wake_all(&self.state);
     }
 
     /// Has `tell` called with the outcome: by whoever brings it about, or at once if it is known.
@@ -223,6 +234,11 @@ impl InFlight {
     /// Waits for whoever is making groups visible at this moment.
     pub(super) fn pass(&self) {
         drop(self.0.lock());
+    }
+
+    /// Has those who wait for any of them look again whether they should.
+    pub(super) fn wake(&self) {
+        self.0.lock().iter().for_each(|group| group.wake());
     }
 
     /// How many commits are written and not visible yet.

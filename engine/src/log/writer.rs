@@ -282,7 +282,11 @@ impl Writer {
             env.notice(Notice::DiskFull, &text);
             section.full = Some(text);
         }
+        let open = Arc::clone(&section.open.group);
         drop(section);
+        // Each time, for one may just be about to wait.
+        open.wake();
+        self.shared.in_flight.wake();
         env.sleep(STALL);
         Ok(())
     }

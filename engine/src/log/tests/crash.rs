@@ -294,6 +294,35 @@ fn commits_wait_while_the_disk_is_full_and_further_ones_are_refused() {
     check(&replayed, 0, last);
 }
 
+/// A checkpoint that waits for a commit has what others wait for, too.
+#[test]
+fn who_waits_when_the_disk_becomes_full_is_told() {
+    for _ in 0..50 {
+        let disk = disk();
+        let (log, _) = open(&disk.env()).unwrap();
+        commit(&log, insert(1, 400)).unwrap();
+        disk.set_capacity(1);
+        std::thread::scope(|scope| {
+            let (told, waited) = std::sync::mpsc::channel();
+            let log = &log;
+            scope.spawn(move || {
+                let placed = loop {
+                    let placed = log.exclusive(|last| last);
+                    if placed > 1 {
+                        break placed;
+                    }
+                };
+                told.send(log.wait_visible(placed))
+            });
+            let commits = scope.spawn(|| commit(log, insert(2, 100_000)));
+            let waited = waited.recv_timeout(std::time::Duration::from_secs(20));
+            disk.set_capacity(usize::MAX);
+            assert!(matches!(waited, Ok(Err(LogError::Full(_)))), "{waited:?}");
+            assert!(commits.join().unwrap().is_ok());
+        });
+    }
+}
+
 #[test]
 fn random_and_mutated_bytes_do_not_panic() {
     let (disk, contents, ends) = log_of(2);
