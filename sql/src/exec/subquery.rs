@@ -333,15 +333,16 @@ impl<'b> BlockRun<'b> {
         context: &mut ExecContext,
     ) -> Result<bool, Stop> {
         let mut found = false;
+        let hear = &mut |_: &mut ExecContext, _: &mut Vec<Value>| {
+            found = true;
+            Ok(Flow::Stop)
+        };
         let simple = match query.blocks.as_slice() {
-            [block] if context.measures.is_none() => Some(block).filter(|b| is_simple(b)),
+            [block] => Some(block).filter(|block| is_simple(block)),
             _ => None,
         };
         let (Some(block), Some(inner)) = (simple, self.inner.get_mut(n)) else {
-            run_query(query, context, &self.row, &mut |_, _| {
-                found = true;
-                Ok(Flow::Stop)
-            })?;
+            run_query(query, context, &self.row, hear)?;
             return Ok(found);
         };
         let mut run = match inner.take() {
@@ -351,14 +352,15 @@ impl<'b> BlockRun<'b> {
             }
             None => Box::new(BlockRun::new(block, &self.row)),
         };
-        let read = run.prepare(context).and_then(|possible| match possible {
-            true => run.each_row(context, &mut |_, _| {
-                found = true;
-                Ok(Flow::Stop)
-            }),
+        let mut read = |context: &mut ExecContext, sink: &mut RowSink| match run.prepare(context)? {
+            true => run.each_row(context, &mut |_, context| sink(context, &mut Vec::new())),
             false => Ok(Flow::Continue),
-        });
-        read.map_err(|stop| named(stop, block))?;
+        };
+        let done = match context.measures {
+            None => read(context, hear),
+            Some(_) => measure::result((block, ExplainedPlace::Result), context, hear, read),
+        };
+        done.map_err(|stop| named(stop, block))?;
         if let Some(inner) = self.inner.get_mut(n) {
             *inner = Some(run);
         }
