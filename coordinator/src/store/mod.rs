@@ -18,6 +18,7 @@
 mod connection;
 mod embedded;
 mod filter;
+mod hasten;
 mod history;
 mod leases;
 mod lists;
@@ -270,12 +271,12 @@ impl Store {
             })
             .await
     }
-    /// See [`rows::hasten`].
+    /// See [`hasten::hasten`].
     pub async fn hasten(&self, gid: &str, pause: Micros, now: Micros) -> Result<(), SqlError> {
         let gid = gid.to_owned();
         self.workers
             .write(About::rows_of(&gid), move |connection| {
-                rows::hasten(connection, &gid, pause, now)
+                hasten::hasten(connection, &gid, pause, now)
             })
             .await
     }

@@ -535,27 +535,6 @@ fn save_global(
     Ok(connection.run(statement, &values)?.affected > 0)
 }
 
-/// Lets all that an unfinished transaction waits for be done now, but no branch be called before
-/// `pause` has gone by since its last call. Only times are written: whoever drives it may know of
-/// more than was read; and no time of change, by which clocks that differ are known.
-pub(crate) fn hasten(
-    connection: &mut dyn Connection,
-    gid: &str,
-    pause: Micros,
-    now: Micros,
-) -> Result<(), SqlError> {
-    const GLOBAL: &str = "UPDATE global_transactions SET next_run_us = LEAST(next_run_us, ?) \
-         WHERE gid = ? AND status NOT IN ('succeed', 'failed')";
-    // A branch that waits was last written when its call came to nothing.
-    const BRANCHES: &str = "UPDATE branches SET not_before_us = GREATEST(?, LEAST(not_before_us, \
-         TIMESTAMPDIFF(MICROSECOND, '1970-01-01', update_time) + ?)) \
-         WHERE gid = ? AND not_before_us > ?";
-    let at = Value::UInt(now);
-    connection.run(GLOBAL, &[at.clone(), text(gid)])?;
-    connection.run(BRANCHES, &[at.clone(), Value::UInt(pause), text(gid), at])?;
-    Ok(())
-}
-
 /// What the transaction's row has to be told of calls that succeeded. `None`: nothing new; what
 /// others have written there meanwhile stays.
 fn new_calls(before: &Transaction, transaction: &Transaction) -> Option<Vec<u8>> {
@@ -808,6 +787,7 @@ pub(crate) fn due(
 
 #[cfg(test)]
 mod tests {
+    use super::super::hasten::hasten;
     use super::{super::schema, *};
     use crate::model::SECOND;
 

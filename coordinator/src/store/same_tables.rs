@@ -3,6 +3,7 @@
 use super::{
     connection::{Answer, Committed, Connection},
     embedded::Embedded,
+    hasten,
     history::{self, Operated},
     leases, rows, schema,
 };
@@ -204,7 +205,7 @@ fn live(connection: &mut Shared, noise: &mut Noise, is_shared: bool) -> Result<(
             }
             (8, _) => {
                 let pause = noise.below(20) * 100_000;
-                rows::hasten(connection, GID, pause, now)?;
+                hasten::hasten(connection, GID, pause, now)?;
                 memory.hasten(GID, pause, now);
             }
             (9, _) => {
