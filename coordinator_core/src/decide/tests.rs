@@ -422,7 +422,7 @@ fn a_trouble_ends_when_somebody_else_gets_further() {
     let mut called = one.clone();
     called.branches[1].attempts += 1;
     let mut waits = one.clone();
-    waits.global.next_run += 1;
+    waits.global.next_run = START;
     waits.global.updated += 1;
     for (progress, remains) in [
         (None, true),
