@@ -223,18 +223,20 @@ impl Coordinator {
             return self.store.webhook_taken(pending, now).await;
         };
         let next_try = next_try(pending.tries, pending.since, now);
+        let (store, gid) = (&self.store, pending.gid.clone());
+        let told = shortened(&why);
+        store
+            .webhook_not_taken(pending, told, next_try, now)
+            .await?;
+        // Once, however often that could not be written.
         if next_try.is_none() {
             self.metrics.end_webhook("given_up");
-            let gid = &pending.gid;
             notice!(
                 Notice::WebhookGivenUp,
                 "{gid}: its end_webhook is given up: {why}"
             );
         }
-        let store = &self.store;
-        store
-            .webhook_not_taken(pending, shortened(&why), next_try, now)
-            .await
+        Ok(())
     }
 
     async fn post_end(&self, pending: &Pending) -> Result<(), String> {

@@ -95,6 +95,12 @@ mod tests {
     }
 
     #[test]
+    fn who_cannot_be_declared_dead_at_once_is_tried_further_and_further_apart() {
+        let tried: Vec<u32> = (0..50).filter(|looks| is_time_to_bury(*looks)).collect();
+        assert_eq!(tried, [8, 9, 10, 12, 16, 24, 32, 40, 48]);
+    }
+
+    #[test]
     fn everything_due_is_somebodys_and_only_one_takes_it_at_once() {
         let now = 100 * SECOND;
         let all = seen(&[(10, 1), (20, 1), (30, 1)]);

@@ -699,58 +699,54 @@ mod tests {
         assert_eq!(succeeded, [false, false, true]);
     }
 
-    #[test]
-    fn new_ones_are_written_one_by_one_once_a_place_was_locked() {
-        let mut known = Known::default();
-        let (beat, asked) = ("begin commit", "begin rollback");
-        let (batch, receivers): (Vec<_>, Vec<_>) = ["new", "a", "new", "new"]
-            .into_iter()
-            .map(asked_for)
-            .unzip();
-        let mut notes = Notes::default();
+    /// What is done with all of them, what is put off then, what is done with the first of those, and
+    /// who succeeded.
+    fn written_with_one_later(
+        statements: &[&'static str],
+    ) -> (String, Vec<String>, String, Vec<bool>) {
+        let (mut known, mut notes) = (Known::default(), Notes::default());
+        let (batch, receivers): (Vec<_>, Vec<_>) =
+            statements.iter().map(|sql| asked_for(sql)).unzip();
         let runtime = Builder::new_current_thread().build().unwrap();
         write(&mut notes, batch, runtime.handle(), &mut known);
-        assert_eq!(known.later.len(), 2);
+        let later = known.later.iter().map(|one| one.about().gid.clone());
+        let later: Vec<_> = later.collect();
+        let taken = || std::mem::take(&mut *notes.0.lock().unwrap()).join(" ");
+        let done = taken();
         let one = known.later.pop_front().expect("one");
-        write_doubtful(&mut notes, one, runtime.handle(), &mut known);
-        let failed = format!("begin new rollback {asked} {beat}");
-        let done = notes.0.lock().unwrap().join(" ");
-        assert_eq!(done, format!("{failed} {asked} begin a commit {failed}"));
+        write_doubtful(&mut notes.clone(), one, runtime.handle(), &mut known);
+        let done_later = taken();
         known.later.clear();
         let succeeded = |receive: Receive| runtime.block_on(receive).is_ok_and(|done| done.is_ok());
-        let succeeded: Vec<_> = receivers.into_iter().map(succeeded).collect();
+        let succeeded = receivers.into_iter().map(succeeded).collect();
+        (done, later, done_later, succeeded)
+    }
+
+    #[test]
+    fn new_ones_are_written_one_by_one_once_a_place_was_locked() {
+        let (beat, asked) = ("begin commit", "begin rollback");
+        let (done, later, done_later, succeeded) =
+            written_with_one_later(&["new", "a", "new", "new"]);
+        assert_eq!(later, ["new", "new"]);
+        let failed = format!("begin new rollback {asked} {beat}");
+        assert_eq!(done, format!("{failed} {asked} begin a commit"));
+        assert_eq!(done_later, failed);
         assert_eq!(succeeded, [false, true, false, false]);
     }
 
     #[test]
     fn what_may_meet_a_lock_that_nobody_can_ask_for_is_written_one_by_one_once_one_was_met() {
-        let mut known = Known::default();
         let (beat, asked) = ("begin commit", "begin rollback");
-        let (batch, receivers): (Vec<_>, Vec<_>) = ["more", "locked", "a", "more", "new"]
-            .into_iter()
-            .map(asked_for)
-            .unzip();
-        let mut notes = Notes::default();
-        let runtime = Builder::new_current_thread().build().unwrap();
-        write(&mut notes, batch, runtime.handle(), &mut known);
+        let (done, later, done_later, succeeded) =
+            written_with_one_later(&["more", "locked", "a", "more", "new"]);
         // New transactions are not in doubt: one of them would have to meet a lock itself.
         let one_is_new = format!("begin a new rollback {asked} {beat} {asked} begin a commit");
-        let done = notes.0.lock().unwrap().join(" ");
         assert_eq!(
             done,
             format!("begin more locked rollback {asked} {beat} {asked} {one_is_new}")
         );
-        let later: Vec<_> = known
-            .later
-            .iter()
-            .map(|one| one.about().gid.clone())
-            .collect();
         assert_eq!(later, ["more", "more"]);
-        let one = known.later.pop_front().expect("one");
-        write_doubtful(&mut notes, one, runtime.handle(), &mut known);
-        known.later.clear();
-        let succeeded = |receive: Receive| runtime.block_on(receive).is_ok_and(|done| done.is_ok());
-        let succeeded: Vec<_> = receivers.into_iter().map(succeeded).collect();
+        assert_eq!(done_later, "begin more commit");
         assert_eq!(succeeded, [true, false, true, false, false]);
     }
 

@@ -71,8 +71,7 @@ impl Trouble {
         let wait = self.until.saturating_sub(now);
         wait > 0 && wait <= self.interval.saturating_mul(2)
     }
-    /// One more refusal of a transaction that cannot be read: its row is as it
-    /// was, as far as is known.
+    /// One more refusal of a transaction that cannot be read: its row is as it was, as far as is known.
     pub(crate) fn of_unread(known: Option<&Trouble>, why: &str, moment: Moment) -> Trouble {
         let retries = Retries::of(moment.rules, Seconds::default());
         Trouble::after(known, why, retries, moment)

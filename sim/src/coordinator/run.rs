@@ -327,7 +327,14 @@ impl<'a> Run<'a> {
                 self.world().has_failed |= is_refused;
                 asked.slot.fill(Err(Unused { is_refused }));
             }
-            Move::Break(_) | Move::Mend => self.change_tables(chosen),
+            Move::Break(lasting) => {
+                self.fault(chosen);
+                self.world().lasting = Some(lasting);
+            }
+            Move::Mend => {
+                self.world().tell(|_| "the tables are mended".to_owned());
+                self.world().lasting = None;
+            }
             Move::Take(_, Taken::Success) | Move::Arrive(_) => self.take(chosen),
             Move::Take(..) => {
                 self.fault(chosen);
@@ -385,24 +392,14 @@ impl<'a> Run<'a> {
         self.faults = self.faults.saturating_sub(1);
         let is_away = matches!(
             chosen,
-            Move::ApplyUnheard(_) | Move::Refuse(_) | Move::Crash(_) | Move::CutOff(_)
+            Move::ApplyUnheard(_)
+                | Move::Refuse(_)
+                | Move::Crash(_)
+                | Move::CutOff(_)
+                | Move::Pause(_)
         );
-        self.world().was_away |= is_away || matches!(chosen, Move::Pause(_));
+        self.world().was_away |= is_away;
         self.world().tell(|_| format!("{chosen:?}"));
-    }
-
-    fn change_tables(&mut self, chosen: Move) {
-        let lasting = match chosen {
-            Move::Break(lasting) => {
-                self.fault(chosen);
-                Some(lasting)
-            }
-            _ => {
-                self.world().tell(|_| format!("{chosen:?}"));
-                None
-            }
-        };
-        self.world().lasting = lasting;
     }
 
     fn apply(&mut self, place: usize, is_heard: bool) {
