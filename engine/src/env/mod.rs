@@ -19,7 +19,7 @@ mod stats;
 
 pub use disk::{Backend, Foreign, Handle, Mode, is_full};
 pub use notices::{Level, Notice, Subsystem};
-pub use parallel::{Alone, alone, on_all_processors, processors, with_helpers};
+pub use parallel::{Alone, alone, on_all_processors, processors, with_helpers, with_readers};
 pub use spread::{Spread, Spreading};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
 

@@ -78,6 +78,17 @@ pub fn with_helpers<R: Send, O>(
     })
 }
 
+/// Does `own` on this thread while `help` waits for the disk on so many others: on none, if this
+/// thread is to do all its work itself. Returns what came of both when all have ended.
+pub fn with_readers<R: Send, O>(
+    readers: usize,
+    help: impl Fn() -> R + Sync,
+    own: impl FnOnce() -> O,
+) -> (Vec<R>, O) {
+    let readers = if ALONE.get() > 0 { 0 } else { readers };
+    with_helpers((readers, STACK), help, own)
+}
+
 /// How many processors this thread may use.
 pub fn processors() -> usize {
     // Asking takes long: the system tells it in files.

@@ -6,6 +6,15 @@
 //! phases and with the allocator's state saved, so that opening after a crash takes no scan of the
 //! file.
 //!
+//! # Changes larger than memory
+//!
+//! redb keeps the pages that a change makes in memory, in at most half of what it may use, and
+//! writes out what is more. When the change commits it goes through all of them once more for their
+//! checksums, and so reads and writes those a second time. A large change therefore ends in parts
+//! ([`BaseWrite::settle`]): each is a commit of redb's that is not durable, made while its pages are
+//! in memory. Nobody sees a part: until the last one is durable, snapshots are that from before the
+//! first. A crash leaves none of them.
+//!
 //! # After a failure
 //!
 //! A read that fails costs whoever reads, and nobody else. A change that fails leaves everything as
@@ -15,7 +24,7 @@
 
 use super::{
     StoreError,
-    file::{BaseFile, Fault, Resume, Shared, Writing, writing},
+    file::{BaseFile, Fault, Resume, Shared, Traffic, Writing, writing},
 };
 use crate::{
     env::Env,
@@ -24,10 +33,12 @@ use crate::{
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, RwLock};
 use redb::{
-    AccessGuard, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable,
-    ReadableTableMetadata, Table, TableDefinition, TableError, TableHandle, WriteTransaction,
+    AccessGuard, Database, Durability, ReadOnlyTable, ReadTransaction, ReadableDatabase,
+    ReadableTable, ReadableTableMetadata, Table, TableDefinition, TableError, TableHandle,
+    WriteTransaction,
 };
 use std::{
+    cell::Cell,
     fmt::Display,
     ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -43,6 +54,13 @@ type Definition<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 type TreeReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 const META: Definition<'static> = TableDefinition::new("meta");
+
+/// A change ends in parts that make about so many of its pages: a part of the memory for pages that
+/// leaves those of the part before in redb's half of it, and some room.
+const PART_OF_CACHE: usize = 8;
+
+/// The size of redb's pages, in bytes.
+const PAGE: usize = 4096;
 
 /// So long a change of a file that was opened anew waits for snapshots from before.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
@@ -96,6 +114,8 @@ struct Opened {
     /// None only while it is dropped.
     database: Option<Database>,
     file: Arc<BaseFile>,
+    /// Memory for its pages, in bytes.
+    cache_bytes: usize,
     names: Arc<Names>,
     /// Snapshots of it read no more: their pages may be written over.
     lost: AtomicBool,
@@ -126,6 +146,7 @@ impl Opened {
             None => Ok(Opened {
                 database: Some(database),
                 file,
+                cache_bytes,
                 names: Arc::clone(names),
                 lost: AtomicBool::new(false),
             }),
@@ -193,8 +214,11 @@ pub struct Base {
     path: PathBuf,
     cache_bytes: usize,
     opened: ArcSwap<Opened>,
+    /// What snapshots are while a change has ended in parts and not as a whole.
+    before: RwLock<Option<Arc<BaseSnapshot>>>,
     health: Mutex<Health>,
     names: Arc<Names>,
+    traffic: Arc<Traffic>,
 }
 
 impl Base {
@@ -212,17 +236,30 @@ impl Base {
         let file = BaseFile::open(env, path, None)?;
         Base::new(env, path, cache_bytes, file)
     }
-    fn new(env: &Env, path: &Path, cache_bytes: usize, file: BaseFile) -> Result<Base, StoreError> {
+    fn new(
+        env: &Env,
+        path: &Path,
+        cache_bytes: usize,
+        mut file: BaseFile,
+    ) -> Result<Base, StoreError> {
         let names = Arc::default();
+        let traffic = Arc::default();
+        file.count(&traffic);
         let opened = Opened::new(file, cache_bytes, &names)?;
         Ok(Base {
             env: env.clone(),
             path: path.to_owned(),
             cache_bytes,
             opened: ArcSwap::from_pointee(opened),
+            before: RwLock::default(),
             health: Mutex::new(Health::Sound),
             names,
+            traffic,
         })
+    }
+    /// What was read and written.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
     /// Has errors say what `name` calls a tree. Once.
     pub fn name_trees(&self, name: impl Fn(TreeId) -> Option<String> + Send + Sync + 'static) {
@@ -232,8 +269,13 @@ impl Base {
         );
     }
     /// Everything as of the last commit; later commits do not change it.
-    pub fn snapshot(&self) -> Result<BaseSnapshot, StoreError> {
-        self.opened.load().snapshot()
+    pub fn snapshot(&self) -> Result<Arc<BaseSnapshot>, StoreError> {
+        let before = self.before.read();
+        match &*before {
+            Some(before) => Ok(Arc::clone(before)),
+            // Held until it is taken: no part may end meanwhile.
+            None => Ok(Arc::new(self.opened.load().snapshot()?)),
+        }
     }
     /// The same, by reading the file once more: nothing comes from memory. No change must be under
     /// way. The snapshot sees what `snapshot` would give now, which must be kept as long.
@@ -250,9 +292,11 @@ impl Base {
         match &*health {
             Health::Sound => Ok(false),
             Health::Failed(resume) => {
-                let file = BaseFile::open(&self.env, &self.path, Some(resume))?;
+                let mut file = BaseFile::open(&self.env, &self.path, Some(resume))?;
+                file.count(&self.traffic);
                 let opened = Arc::new(Opened::new(file, self.cache_bytes, &self.names)?);
                 let before = self.opened.swap(opened);
+                *self.before.write() = None;
                 let now = self.env.monotonic_nanos();
                 *health = Health::Mended(Arc::downgrade(&before), now);
                 Ok(true)
@@ -288,16 +332,15 @@ impl Base {
                 self.path.display()
             )));
         }
-        let opened = self.opened.load_full();
         let mut write = BaseWrite {
             transaction: None,
             base: self,
-            opened,
+            opened: self.opened.load_full(),
+            changed: Cell::new(0),
+            has_parts: false,
             _writing: writing(),
         };
-        let mut transaction = write.call(None, || write.opened.database().begin_write())?;
-        transaction.set_quick_repair(true);
-        write.transaction = Some(transaction);
+        write.begin()?;
         Ok(write)
     }
     /// Fills an empty Base with all that `source` has. `each` hears of every tree before it comes.
@@ -409,6 +452,10 @@ impl BaseSnapshot {
             opened: Arc::clone(&self.opened),
         })
     }
+    /// Whether all pages of the file fit into the memory for them.
+    pub(super) fn fits_memory(&self) -> bool {
+        self.opened.file.length() <= self.opened.cache_bytes as u64
+    }
     /// How many entries a tree has.
     pub fn tree_len(&self, tree: TreeId) -> Result<u64, StoreError> {
         match self.tree(tree)? {
@@ -517,6 +564,9 @@ pub struct BaseWrite<'b> {
     transaction: Option<WriteTransaction>,
     base: &'b Base,
     opened: Arc<Opened>,
+    /// Bytes of the pages that it made since its last part ended, about, and at most.
+    changed: Cell<usize>,
+    has_parts: bool,
     _writing: Writing,
 }
 
@@ -555,6 +605,39 @@ impl BaseWrite<'_> {
         self.base.failed(&self.opened);
         Err(named(&self.opened.names, tree, error))
     }
+    /// Counts the page that an entry of so many bytes goes to.
+    fn makes(&self, bytes: usize) {
+        self.changed.set(self.changed.get() + bytes.max(PAGE));
+    }
+    fn begin(&mut self) -> Result<(), StoreError> {
+        let transaction = self.call(None, || self.opened.database().begin_write())?;
+        self.transaction = Some(transaction);
+        self.changed.set(0);
+        Ok(())
+    }
+    /// Whether it has made as many pages as a part should have.
+    pub(super) fn is_full(&self) -> bool {
+        self.changed.get() > self.opened.cache_bytes / PART_OF_CACHE
+    }
+    /// Ends a part of it, if it has become large.
+    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
+        if !self.is_full() {
+            return Ok(());
+        }
+        if !self.has_parts {
+            let mut before = self.base.before.write();
+            *before = Some(Arc::new(self.opened.snapshot()?));
+            self.has_parts = true;
+        }
+        if let Some(mut transaction) = self.transaction.take() {
+            self.call(None, || {
+                let part = transaction.set_durability(Durability::None);
+                part.map_err(|error| error.to_string())?;
+                transaction.commit().map_err(|error| error.to_string())
+            })?;
+        }
+        self.begin()
+    }
     fn transaction(&self) -> &WriteTransaction {
         let transaction = self.transaction.as_ref();
         transaction.expect("a change has its transaction until it is committed or dropped")
@@ -591,8 +674,14 @@ impl BaseWrite<'_> {
     /// Makes it durable. After an error the Base has what it had before.
     pub fn commit(mut self) -> Result<(), StoreError> {
         let transaction = self.transaction.take();
-        let transaction = transaction.expect("a change is committed once");
-        self.call(None, || transaction.commit())
+        let mut transaction = transaction.expect("a change is committed once");
+        transaction.set_quick_repair(true);
+        self.call(None, || transaction.commit())?;
+        if self.has_parts {
+            *self.base.before.write() = None;
+            self.has_parts = false;
+        }
+        Ok(())
     }
 }
 
@@ -601,6 +690,10 @@ impl Drop for BaseWrite<'_> {
         if let Some(transaction) = self.transaction.take() {
             // An error of this is one of the file, or makes it one.
             let _ = self.call(None, || transaction.abort());
+        }
+        if self.has_parts {
+            // They are gone only when the file is opened anew.
+            self.base.failed(&self.opened);
         }
     }
 }
@@ -618,6 +711,7 @@ impl TreeWriter<'_> {
     }
     /// Puts an entry, replacing one with the same key.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.write.makes(key.len() + value.len());
         let table = &mut self.table;
         self.write
             .call(self.tree, || table.insert(key, value).map(|_| ()))
@@ -630,12 +724,15 @@ impl TreeWriter<'_> {
         parts: impl Fn(&E) -> (&[u8], &[u8]),
     ) -> Result<(), StoreError> {
         let table = &mut self.table;
+        let changed = &self.write.changed;
         self.write.call(self.tree, || {
             let failed = |error: &dyn Display| error.to_string();
             let end = table.upper_bound_mut(Bound::<&[u8]>::Unbounded);
             let mut end = end.map_err(|error| failed(&error))?;
             for entry in entries {
                 let (key, value) = parts(&entry);
+                let bytes = key.len() + value.len();
+                changed.set(changed.get() + bytes);
                 let put = end.insert_before(key, value);
                 put.map_err(|error| failed(&error))?;
             }
@@ -656,6 +753,7 @@ impl TreeWriter<'_> {
     }
     /// Removes an entry, if it exists.
     pub fn remove(&mut self, key: &[u8]) -> Result<(), StoreError> {
+        self.write.makes(key.len());
         let table = &mut self.table;
         self.write.call(self.tree, || table.remove(key).map(|_| ()))
     }
@@ -676,5 +774,108 @@ impl TreeWriter<'_> {
                 range.map(|entry| Ok(entry?.0.value().to_vec())).collect();
             keys
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::fake::Disk;
+
+    const TREE: TreeId = 7;
+    /// So small that a part has three pages.
+    const CACHE: usize = 64 << 10;
+    const KEYS: u32 = 500;
+
+    /// Puts `value` under all keys, and returns how many parts it ended.
+    fn put_all(write: &mut BaseWrite<'_>, value: &[u8]) -> usize {
+        let mut parts = 0;
+        for key in 0..KEYS {
+            parts += usize::from(write.is_full());
+            write.settle().unwrap();
+            let mut tree = write.tree(TREE).unwrap();
+            tree.put(&key.to_be_bytes(), value).unwrap();
+        }
+        parts
+    }
+
+    /// The value that all keys have.
+    fn value(snapshot: &BaseSnapshot) -> Option<Vec<u8>> {
+        let value = |key: u32| snapshot.get(TREE, &key.to_be_bytes(), <[u8]>::to_vec);
+        let values: Vec<_> = (0..KEYS).map(|key| value(key).unwrap()).collect();
+        assert!(
+            values.windows(2).all(|pair| pair[0] == pair[1]),
+            "some keys"
+        );
+        values.into_iter().next().flatten()
+    }
+
+    fn filled(disk: &Disk) -> Base {
+        let base = Base::create(&disk.env(), Path::new("/base"), CACHE).unwrap();
+        let mut write = base.write().unwrap();
+        assert!(put_all(&mut write, b"before") > 100);
+        write.commit().unwrap();
+        disk.env().sync_dir(Path::new("/")).unwrap();
+        base
+    }
+
+    #[test]
+    fn nobody_sees_parts_of_a_change() {
+        let disk = Disk::new(1);
+        let base = filled(&disk);
+        let old = base.snapshot().unwrap();
+        let mut write = base.write().unwrap();
+        assert!(put_all(&mut write, b"after") > 100);
+        assert_eq!(value(&base.snapshot().unwrap()), Some(b"before".to_vec()));
+        let from_disk = base.snapshot_from_disk().unwrap();
+        assert_eq!(value(&from_disk), Some(b"before".to_vec()));
+        write.commit().unwrap();
+        assert_eq!(value(&base.snapshot().unwrap()), Some(b"after".to_vec()));
+        assert_eq!(value(&old), Some(b"before".to_vec()));
+    }
+
+    #[test]
+    fn a_change_that_is_dropped_takes_its_parts_along() {
+        let disk = Disk::new(2);
+        let base = filled(&disk);
+        let mut write = base.write().unwrap();
+        put_all(&mut write, b"never");
+        drop(write);
+        assert_eq!(value(&base.snapshot().unwrap()), Some(b"before".to_vec()));
+        assert!(base.write().is_err(), "it is to be opened anew");
+        assert!(base.mend().unwrap());
+        assert!(!base.mend().unwrap());
+        assert_eq!(value(&base.snapshot().unwrap()), Some(b"before".to_vec()));
+        let mut write = base.write().unwrap();
+        put_all(&mut write, b"after");
+        write.commit().unwrap();
+        assert_eq!(value(&base.snapshot().unwrap()), Some(b"after".to_vec()));
+    }
+
+    #[test]
+    fn a_crash_leaves_all_parts_or_none() {
+        let disk = Disk::new(3);
+        let base = filled(&disk);
+        let begin = disk.operations();
+        disk.copy_before((begin..begin + 10_000).step_by(7));
+        let mut write = base.write().unwrap();
+        put_all(&mut write, b"after");
+        assert!(
+            disk.operations() > begin + 100,
+            "pages of earlier parts are written"
+        );
+        write.commit().unwrap();
+        let (mut before, mut after) = (0, 0);
+        let copies = disk.take_copies().into_iter().chain([disk]);
+        for (seed, copy) in (0..).zip(copies) {
+            let left = copy.power_loss(seed);
+            let base = Base::open(&left.env(), Path::new("/base"), CACHE).unwrap();
+            match value(&base.snapshot().unwrap()).as_deref() {
+                Some(b"before") => before += 1,
+                Some(b"after") => after += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(before > 10 && after > 0, "{before} before, {after} after");
     }
 }

@@ -82,6 +82,38 @@ const SLOT_LENGTH: usize = 8 + 8 + HEADER + 4;
 thread_local! {
     /// How many changes of the Base this thread is at work on.
     static WRITING: Cell<u32> = const { Cell::new(0) };
+    /// Bytes that this thread has read from Bases' files.
+    static READ: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Bytes that this thread has read from Bases' files so far.
+pub(super) fn read_by_this_thread() -> u64 {
+    READ.get()
+}
+
+/// What was read from the file and written to it since the server began, past all caches of its own.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// Calls of read.
+    pub reads: AtomicU64,
+    /// Bytes that they read.
+    pub read_bytes: AtomicU64,
+    /// Calls of write.
+    pub writes: AtomicU64,
+    /// Bytes that they wrote.
+    pub written_bytes: AtomicU64,
+}
+
+impl Traffic {
+    fn count_read(&self, bytes: usize) {
+        READ.set(READ.get() + bytes as u64);
+        self.reads.fetch_add(1, Relaxed);
+        self.read_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+    fn count_write(&self, bytes: usize) {
+        self.writes.fetch_add(1, Relaxed);
+        self.written_bytes.fetch_add(bytes as u64, Relaxed);
+    }
 }
 
 /// As long as it lives, a failed read is an error for redb on this thread, and does not unwind.
@@ -167,6 +199,7 @@ pub struct BaseFile {
     /// What was written since, by block.
     kept: Mutex<HashMap<u64, Box<[u8]>>>,
     failure: Mutex<Option<StoreError>>,
+    traffic: Arc<Traffic>,
     /// One of its two headers was lost: whether the other one fits the pages is to be checked.
     pub(super) lost_header: bool,
 }
@@ -253,6 +286,7 @@ impl BaseFile {
             closed: AtomicBool::new(false),
             kept: Mutex::default(),
             failure: Mutex::default(),
+            traffic: Arc::default(),
             lost_header: false,
         }
     }
@@ -341,6 +375,14 @@ impl BaseFile {
             lost_header,
             ..BaseFile::new(file, path, slots, newest, wanted)
         })
+    }
+    /// Has what is read and written counted there from now on.
+    pub(super) fn count(&mut self, traffic: &Arc<Traffic>) {
+        self.traffic = Arc::clone(traffic);
+    }
+    /// The logical length in bytes, which includes what is free.
+    pub(super) fn length(&self) -> u64 {
+        self.length.load(Relaxed)
     }
     /// Drops all writes from now on.
     pub(super) fn close(&self) {
@@ -439,6 +481,7 @@ impl BaseFile {
                 .file
                 .read_at(out, block_offset(first))
                 .map_err(failed)?;
+            self.traffic.count_read(got);
             for (number, block) in (first..).zip(out.chunks_exact(BLOCK)) {
                 let known = group.sums[group_of(number).1].load(Relaxed);
                 let end = (number - first + 1) as usize * BLOCK;
@@ -476,6 +519,7 @@ impl BaseFile {
                 group.sums[group_of(number).1].store(sum(number, block), Relaxed);
             }
             group.dirty.store(true, Relaxed);
+            self.traffic.count_write(data.len());
             self.file
                 .write_at(data, block_offset(first))
                 .map_err(failed)
@@ -510,6 +554,7 @@ impl BaseFile {
             let sums = group.sums.iter().map(|sum| sum.load(Relaxed));
             let bytes: Vec<u8> = sums.flat_map(u32::to_le_bytes).collect();
             self.file.write_at(&bytes, sums_offset(number))?;
+            self.traffic.count_write(bytes.len());
         }
         drop(groups);
         self.file.sync_data()?;

@@ -2,36 +2,40 @@
 
 use super::{
     Delta, StoreError,
-    base::{BaseSnapshot, BaseWrite, TreeWriter},
+    base::{BaseSnapshot, BaseWrite},
     delta::DeltaItem,
     postings::TextTree,
+    read_ahead::with_read_ahead,
 };
 use crate::types::{IdMap, TreeId};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Writes the newest version of each key of a sealed delta, in key order, leaving out trees that
 /// are not `wanted` (they were dropped). `texts` are those of FULLTEXT indexes, with the Base before.
-/// `progress` counts the keys done.
+/// `progress` counts the keys done. Returns how many bytes had to be read from the disk.
 pub fn merge(
     delta: &Delta,
-    write: &BaseWrite,
+    write: &mut BaseWrite,
     wanted: impl Fn(TreeId) -> bool,
     texts: (&IdMap<TextTree>, &BaseSnapshot),
     progress: &AtomicU64,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let count = |_: &DeltaItem<'_>| {
         progress.fetch_add(1, Ordering::Relaxed);
     };
-    let mut items = delta.newest().inspect(count).peekable();
-    while let Some(tree) = items.peek().map(|item| item.key().tree()) {
-        let of_tree = std::iter::from_fn(|| items.next_if(|item| item.key().tree() == tree));
-        match texts.0.get(&tree) {
-            _ if !wanted(tree) => of_tree.for_each(drop),
-            Some(text) => text.merge(of_tree, texts.1, write.tree(tree)?)?,
-            None => merge_tree(of_tree, write.tree(tree)?)?,
+    let (merged, read) = with_read_ahead(delta.newest(), texts.1, |items| {
+        let mut items = items.inspect(count).peekable();
+        while let Some(tree) = items.peek().map(|item| item.key().tree()) {
+            let of_tree = std::iter::from_fn(|| items.next_if(|item| item.key().tree() == tree));
+            match texts.0.get(&tree) {
+                _ if !wanted(tree) => of_tree.for_each(drop),
+                Some(text) => text.merge(of_tree, texts.1, write.tree(tree)?)?,
+                None => merge_tree(of_tree, write, tree)?,
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    });
+    merged.map(|()| read)
 }
 
 /// Puts the keys that a sealed delta has of some trees into other trees, from `(one, into the
@@ -57,27 +61,36 @@ pub fn note(
 /// to be removed.
 fn merge_tree<'a>(
     items: impl Iterator<Item = DeltaItem<'a>>,
-    mut tree: TreeWriter<'_>,
+    write: &mut BaseWrite<'_>,
+    tree: TreeId,
 ) -> Result<(), StoreError> {
-    let last = tree.last_key()?;
+    let last = write.tree(tree)?.last_key()?;
     let is_within = |item: &DeltaItem<'_>| {
         let last = last.as_deref();
         last.is_some_and(|last| item.key().key() <= last)
     };
     let mut items = items.peekable();
-    while let Some(item) = items.next_if(is_within) {
-        match &item.value {
-            Some(value) => tree.put(item.key().key(), value)?,
-            None => tree.remove(item.key().key())?,
+    while items.peek().is_some_and(is_within) {
+        write.settle()?;
+        let mut part = write.tree(tree)?;
+        while !write.is_full()
+            && let Some(item) = items.next_if(is_within)
+        {
+            match &item.value {
+                Some(value) => part.put(item.key().key(), value)?,
+                None => part.remove(item.key().key())?,
+            }
         }
     }
     let mut beyond = items.filter(|item| item.value.is_some()).peekable();
-    if beyond.peek().is_none() {
-        return Ok(());
+    while beyond.peek().is_some() {
+        write.settle()?;
+        let part = std::iter::from_fn(|| (!write.is_full()).then(|| beyond.next())?);
+        write.tree(tree)?.append(part, |item| {
+            (item.key().key(), item.value.as_deref().unwrap_or_default())
+        })?;
     }
-    tree.append(beyond, |item| {
-        (item.key().key(), item.value.as_deref().unwrap_or_default())
-    })
+    Ok(())
 }
 
 #[cfg(test)]
@@ -101,11 +114,11 @@ mod tests {
                 delta.push(key, Stamp::At(1), value, &Horizon::default());
             }
         }
-        let write = base.write().unwrap();
+        let mut write = base.write().unwrap();
         let progress = AtomicU64::new(0);
         let before = base.snapshot().unwrap();
-        let texts = (&IdMap::default(), &before);
-        merge(&delta, &write, |tree| tree == TREE, texts, &progress).unwrap();
+        let texts = (&IdMap::default(), &*before);
+        merge(&delta, &mut write, |tree| tree == TREE, texts, &progress).unwrap();
         write.commit().unwrap();
         progress.into_inner()
     }

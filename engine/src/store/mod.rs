@@ -46,11 +46,13 @@ mod file;
 mod key;
 mod merge;
 mod postings;
+mod read_ahead;
 mod scan;
 mod view;
 
 pub use delta::{Delta, Horizon, Put, Stamp};
 pub use error::StoreError;
+pub use file::Traffic;
 pub use key::TreeKey;
 pub use merge::{merge, note};
 pub use postings::{Numbering, Postings, Term, TextTree, WordChanges, change_row, each_entry};

@@ -445,7 +445,7 @@ mod tests {
         let view = View {
             active,
             sealed: Some(sealed),
-            base: Arc::new(base.snapshot().unwrap()),
+            base: base.snapshot().unwrap(),
         };
         (Arc::new(view), overlay)
     }

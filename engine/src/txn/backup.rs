@@ -26,7 +26,7 @@ use crate::{
         dump::{self, Parts},
     },
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// What the names of the Base's parts begin with; their number follows.
 pub const PART_PREFIX: &str = "base.";
@@ -188,7 +188,7 @@ impl Engine {
 
     /// The Base as of its last commit, twice: by the open file, which keeps its pages, and by one
     /// that reads them from the disk. The log from where recovery begins on it, and its Seq.
-    fn hold(&self) -> Result<(BaseSnapshot, BaseSnapshot, LogCopy, Seq), TxnError> {
+    fn hold(&self) -> Result<(Arc<BaseSnapshot>, BaseSnapshot, LogCopy, Seq), TxnError> {
         let inner = &self.inner;
         // No change of it is under way, nor does the log lose what it needs.
         let _no_checkpoint = inner.checkpointer.exclusive.lock();

@@ -47,7 +47,7 @@ pub(super) trait Site {
     /// Makes one durable change of it, which counts as a build.
     fn change(
         &self,
-        change: &mut dyn FnMut(&BaseWrite<'_>) -> Result<(), TxnError>,
+        change: &mut dyn FnMut(&mut BaseWrite<'_>) -> Result<(), TxnError>,
     ) -> Result<(), TxnError>;
     /// Asked now and then: an error ends the building.
     fn check(&self) -> Result<(), TxnError>;

@@ -116,15 +116,15 @@ impl Pace {
 impl Site for Live<'_> {
     fn change(
         &self,
-        change: &mut dyn FnMut(&BaseWrite<'_>) -> Result<(), TxnError>,
+        change: &mut dyn FnMut(&mut BaseWrite<'_>) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
         let _one_at_a_time = self.inner.checkpointer.exclusive.lock();
         self.inner.mend_base()?;
-        let write = self.inner.base.write()?;
+        let mut write = self.inner.base.write()?;
         // Each commit has a number of its own: with an older one the Base lacks something.
         let number = self.inner.builds.load(Ordering::Relaxed) + 1;
         meta::write_builds(&write, number)?;
-        change(&write)?;
+        change(&mut write)?;
         write.commit()?;
         self.inner.builds.store(number, Ordering::Relaxed);
         self.changed.set(true);
@@ -239,7 +239,7 @@ impl<'a> Building<'a> {
         let mut noted = inner.checkpointer.noted.lock();
         noted.push((building.old.rows, building.noted));
         drop(noted);
-        building.snapshot = Some(Arc::new(inner.base.snapshot()?));
+        building.snapshot = Some(inner.base.snapshot()?);
         drop(retired);
         Ok(Some(building))
     }
@@ -318,7 +318,7 @@ impl<'a> Building<'a> {
         let next = inner.next_id.fetch_add(1, Ordering::Relaxed);
         let mut retired = inner.checkpointer.exclusive.lock();
         inner.checkpoint_locked(&mut retired)?;
-        let snapshot = Arc::new(inner.base.snapshot()?);
+        let snapshot = inner.base.snapshot()?;
         let mut noted = inner.checkpointer.noted.lock();
         let ours = noted.iter_mut().find(|(_, into)| *into == self.noted);
         if let Some((_, into)) = ours {
@@ -611,7 +611,7 @@ impl Follower<'_, '_> {
     fn change_words(
         &self,
         words: &BTreeMap<TreeKey, Option<Arc<[u8]>>>,
-        write: &BaseWrite<'_>,
+        write: &mut BaseWrite<'_>,
     ) -> Result<(), TxnError> {
         if words.is_empty() {
             return Ok(());
@@ -640,7 +640,8 @@ impl Follower<'_, '_> {
             self.moments.0
         };
         let done = AtomicU64::new(0);
-        Ok(merge(&delta, write, |_| true, (&texts, before), &done)?)
+        merge(&delta, write, |_| true, (&texts, before), &done)?;
+        Ok(())
     }
 }
 

@@ -174,10 +174,10 @@ impl Inner {
         self.checkpointer.keys_done.store(0, Ordering::Relaxed);
         let texts = sealed.dictionary.text_trees();
         let before = self.base.snapshot()?;
-        let write = self.base.write()?;
+        let mut write = self.base.write()?;
         let done = &self.checkpointer.keys_done;
         let wanted = |tree| wanted.contains(&tree);
-        merge(&sealed.delta, &write, wanted, (&texts, &before), done)?;
+        let read = merge(&sealed.delta, &mut write, wanted, (&texts, &before), done)?;
         drop(before);
         note(&sealed.delta, &write, &self.checkpointer.noted.lock())?;
         let version = sealed.dictionary.version();
@@ -219,6 +219,9 @@ impl Inner {
         if let Some((version, _)) = sealed.prepared {
             retired.prepared = Some(version);
         }
+        let merged = self.checkpointer.keys_done.load(Ordering::Relaxed);
+        self.checkpointer
+            .has_read(read, merged, self.options.delta_bytes);
         self.publish_base(Some(&sealed.delta))?;
         retired.deltas.push(Arc::clone(&sealed.delta));
         self.log.set_recovery_floor(sealed.position);
@@ -229,7 +232,7 @@ impl Inner {
     }
     /// Publishes a view of the Base as it is on disk now, without the delta that went into it.
     pub fn publish_base(&self, merged: Option<&Arc<Delta>>) -> Result<(), TxnError> {
-        let base = Arc::new(self.base.snapshot()?);
+        let base = self.base.snapshot()?;
         let view = self.views.load_full();
         let gone = |delta: &Arc<Delta>| merged.is_some_and(|merged| Arc::ptr_eq(merged, delta));
         self.views.store(Arc::new(View {

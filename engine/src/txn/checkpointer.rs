@@ -12,10 +12,13 @@ use parking_lot::{Condvar, Mutex};
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
+
+/// The size of the Base's pages, in bytes.
+const PAGE: u64 = 4096;
 
 /// How often the thread looks whether a quiet delta should be merged.
 const TICK: Duration = Duration::from_millis(500);
@@ -46,6 +49,10 @@ pub(super) struct Checkpointer {
     pub checkpoints: AtomicU64,
     pub keys_done: AtomicU64,
     pub keys_total: AtomicU64,
+    /// Bytes that all checkpoints read from the disk.
+    pub read_bytes: AtomicU64,
+    /// A delta of more bytes begins a checkpoint: see `has_read`.
+    pub delta_limit: AtomicUsize,
     pub delays: AtomicU64,
     pub delay_us: AtomicU64,
 }
@@ -64,6 +71,13 @@ pub(super) struct Retired {
 }
 
 impl Checkpointer {
+    /// With deltas of so many bytes, for the beginning.
+    pub fn new(delta_bytes: usize) -> Checkpointer {
+        Checkpointer {
+            delta_limit: AtomicUsize::new(delta_bytes),
+            ..Checkpointer::default()
+        }
+    }
     /// Wants a checkpoint soon.
     pub fn request(&self) {
         if !self.asked.swap(true, Ordering::AcqRel) {
@@ -82,6 +96,17 @@ impl Checkpointer {
         while running() && !state.stop && state.failure.is_none() {
             self.changed.wait(&mut state);
         }
+    }
+    /// Notes how many bytes a checkpoint of so many keys has read from the disk, and has the next
+    /// one begin accordingly. Writers read the pages of their rows before. If these have left
+    /// memory again when the checkpoint comes to change them, it comes too late: with a table that
+    /// is many times larger than memory, whose rows are changed here and there, a smaller delta
+    /// makes it find them. `largest` is the size of a delta else.
+    pub fn has_read(&self, bytes: u64, keys: u64, largest: usize) {
+        self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let limit = self.delta_limit.load(Ordering::Relaxed);
+        let next = next_limit(limit, bytes / PAGE, keys, largest);
+        self.delta_limit.store(next, Ordering::Relaxed);
     }
     /// Why the last checkpoint failed, if it did.
     pub fn failure(&self) -> Option<TxnError> {
@@ -148,6 +173,21 @@ impl Checkpointer {
     }
 }
 
+/// A checkpoint of fewer keys says nothing about the next one.
+const FEW_KEYS: u64 = 1024;
+
+/// The size of a delta after one of `limit` bytes, for whose keys so many pages were read: half, if
+/// one of four keys needed the disk, but not less than an eighth of the `largest`; more again when
+/// hardly any does.
+fn next_limit(limit: usize, pages: u64, keys: u64, largest: usize) -> usize {
+    match () {
+        () if keys < FEW_KEYS => limit,
+        () if pages > keys / 4 => (limit / 2).max(largest / 8),
+        () if pages < keys / 16 => (limit + limit / 4).min(largest),
+        () => limit,
+    }
+}
+
 /// When a checkpoint is due although the delta is not full: when nothing has happened for a
 /// while; and when the log has grown long, as it does while a few hot rows are updated over and
 /// over, since a recovery would have to read all of it.
@@ -170,4 +210,29 @@ pub(super) struct Sealed {
     pub dictionary: Arc<Dictionary>,
     /// The prepared transactions and the list's version, if the Base has another one.
     pub prepared: Option<(u64, Records)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_come_sooner_when_pages_have_left_memory() {
+        const LARGEST: usize = 64 << 20;
+        let mut limit = LARGEST;
+        // Each key needs the disk: down to an eighth.
+        for _ in 0..10 {
+            limit = next_limit(limit, 5_000, 5_000, LARGEST);
+        }
+        assert_eq!(limit, LARGEST / 8);
+        // Some do: it stays.
+        assert_eq!(next_limit(limit, 500, 5_000, LARGEST), limit);
+        // None does: up again.
+        for _ in 0..20 {
+            limit = next_limit(limit, 0, 5_000, LARGEST);
+        }
+        assert_eq!(limit, LARGEST);
+        // Hardly anything was merged.
+        assert_eq!(next_limit(limit, 9, 9, LARGEST), limit);
+    }
 }

@@ -57,6 +57,10 @@ impl Txn {
         };
         let changes = std::mem::take(&mut *overlay);
         let placed = self.engine.place(batch, changes, counts, |_| ());
+        if placed.is_ok() {
+            let rows = self.writes.len() as u64;
+            self.engine.rows_changed.fetch_add(rows, Ordering::Relaxed);
+        }
         drop(passing);
         let times = CommitTimes {
             begun_ns,
@@ -159,7 +163,7 @@ impl Inner {
         if seq.is_multiple_of(HORIZON_AGE) {
             self.registry.advance(self.log.visible());
         }
-        if delta.bytes() > self.options.delta_bytes {
+        if delta.bytes() > self.checkpointer.delta_limit.load(Ordering::Relaxed) {
             self.checkpointer.request();
         }
     }

@@ -121,6 +121,8 @@ pub(super) struct Inner {
     pub max_lock_bytes: AtomicU64,
     pub max_temporary_bytes: AtomicU64,
     pub checkpointer: Checkpointer,
+    /// Rows that committed transactions have inserted, updated and deleted.
+    pub rows_changed: AtomicU64,
     pub server_uuid: String,
     /// Held as long as the data directory is in use.
     #[expect(dead_code, reason = "held, not used")]

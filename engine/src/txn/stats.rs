@@ -32,6 +32,16 @@ pub struct EngineStats {
     pub checkpoint_keys_done: u64,
     /// Keys it has to merge, about.
     pub checkpoint_keys_total: u64,
+    /// Bytes that all checkpoints read from the disk.
+    pub checkpoint_read_bytes: u64,
+    /// A delta of more bytes begins a checkpoint, for now.
+    pub delta_limit: u64,
+    /// Rows that committed transactions inserted, updated and deleted.
+    pub rows_changed: u64,
+    /// Calls that read from the Base's file, and their bytes.
+    pub base_reads: (u64, u64),
+    /// The same that wrote to it.
+    pub base_writes: (u64, u64),
     /// Commits that were slowed because the delta was full.
     pub delayed_commits: u64,
     /// By how much together, in microseconds.
@@ -99,6 +109,7 @@ fn collect(inner: &Inner) -> EngineStats {
         .filter_map(|descriptor| descriptor.snapshot())
         .min();
     let checkpointer = &inner.checkpointer;
+    let traffic = inner.base.traffic();
     EngineStats {
         log: inner.log.status(),
         semi_sync: inner.log.semi_sync(),
@@ -114,6 +125,17 @@ fn collect(inner: &Inner) -> EngineStats {
         checkpoints: checkpointer.checkpoints.load(Ordering::Relaxed),
         checkpoint_keys_done: checkpointer.keys_done.load(Ordering::Relaxed),
         checkpoint_keys_total: checkpointer.keys_total.load(Ordering::Relaxed),
+        checkpoint_read_bytes: checkpointer.read_bytes.load(Ordering::Relaxed),
+        delta_limit: checkpointer.delta_limit.load(Ordering::Relaxed) as u64,
+        rows_changed: inner.rows_changed.load(Ordering::Relaxed),
+        base_reads: (
+            traffic.reads.load(Ordering::Relaxed),
+            traffic.read_bytes.load(Ordering::Relaxed),
+        ),
+        base_writes: (
+            traffic.writes.load(Ordering::Relaxed),
+            traffic.written_bytes.load(Ordering::Relaxed),
+        ),
         delayed_commits: checkpointer.delays.load(Ordering::Relaxed),
         delay_us: checkpointer.delay_us.load(Ordering::Relaxed),
     }

@@ -54,6 +54,30 @@ pub(super) const COUNTED: &[Number] = &[
         "Statements that took longer than long_query_time.",
     ),
     (
+        "Cohort_rows_changed",
+        "cohort_rows_changed_total",
+        1,
+        "Rows that were inserted, updated or deleted.",
+    ),
+    (
+        "Innodb_data_read",
+        "cohort_store_read_bytes_total",
+        1,
+        "Bytes read from the store's file.",
+    ),
+    (
+        "Innodb_data_written",
+        "cohort_store_written_bytes_total",
+        1,
+        "Bytes written to the store's file.",
+    ),
+    (
+        "Cohort_checkpoint_bytes_read",
+        "cohort_checkpoint_read_bytes_total",
+        1,
+        "Bytes that checkpoints had to read to change their pages.",
+    ),
+    (
         "Cohort_rows_examined",
         "cohort_rows_examined_total",
         1,

@@ -166,6 +166,7 @@ fn semi_sync(session: &State) -> [(&'static str, String); 2] {
 /// What the engine tells: MySQL's names where they exist, Cohort's own for the rest.
 fn engine(stats: &EngineStats, values: &mut Vec<(&'static str, u64)>) {
     let (log, locks) = (&stats.log, &stats.locks);
+    let changed = stats.rows_changed.max(1);
     let average = locks.time_us.checked_div(locks.waits).unwrap_or(0);
     values.extend([
         ("Binlog_cache_disk_use", 0),
@@ -173,12 +174,22 @@ fn engine(stats: &EngineStats, values: &mut Vec<(&'static str, u64)>) {
             "Cohort_broken_invariants",
             cohort_engine::invariant::count(),
         ),
+        (
+            "Cohort_bytes_read_per_changed_row",
+            stats.checkpoint_read_bytes / changed,
+        ),
+        (
+            "Cohort_bytes_written_per_changed_row",
+            (stats.base_writes.1 + log.bytes) / changed,
+        ),
+        ("Cohort_checkpoint_bytes_read", stats.checkpoint_read_bytes),
         ("Cohort_checkpoint_keys_done", stats.checkpoint_keys_done),
         ("Cohort_checkpoint_keys_total", stats.checkpoint_keys_total),
         ("Cohort_checkpoints", stats.checkpoints),
         ("Cohort_commits_delayed", stats.delayed_commits),
         ("Cohort_commits_delayed_us", stats.delay_us),
         ("Cohort_delta_bytes", stats.delta_bytes),
+        ("Cohort_delta_limit", stats.delta_limit),
         ("Cohort_delta_sealed_bytes", stats.sealed_bytes),
         ("Cohort_delta_versions", stats.delta_versions),
         ("Cohort_log_bytes", log.bytes),
@@ -187,7 +198,12 @@ fn engine(stats: &EngineStats, values: &mut Vec<(&'static str, u64)>) {
         ("Cohort_log_group_commits_max", log.group_commits_max),
         ("Cohort_log_groups", log.groups),
         ("Cohort_oldest_snapshot", stats.oldest_snapshot),
+        ("Cohort_rows_changed", stats.rows_changed),
         ("Cohort_visible", stats.visible),
+        ("Innodb_data_read", stats.base_reads.1),
+        ("Innodb_data_reads", stats.base_reads.0),
+        ("Innodb_data_writes", stats.base_writes.0),
+        ("Innodb_data_written", stats.base_writes.1),
         ("Innodb_deadlocks", locks.deadlocks),
         ("Innodb_row_lock_current_waits", locks.current_waits),
         ("Innodb_row_lock_time", locks.time_us / 1000),

@@ -61,11 +61,11 @@ struct Offline<'a> {
 impl Site for Offline<'_> {
     fn change(
         &self,
-        change: &mut dyn FnMut(&BaseWrite<'_>) -> Result<(), TxnError>,
+        change: &mut dyn FnMut(&mut BaseWrite<'_>) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
-        let write = self.base.write()?;
+        let mut write = self.base.write()?;
         meta::write_builds(&write, self.number)?;
-        change(&write)?;
+        change(&mut write)?;
         Ok(write.commit()?)
     }
     fn check(&self) -> Result<(), TxnError> {

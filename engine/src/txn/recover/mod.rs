@@ -539,11 +539,17 @@ impl Recovery<'_> {
     fn merge(&mut self) -> Result<(), TxnError> {
         let texts = self.dictionary.text_trees();
         let before = self.base.snapshot()?;
-        let write = self.base.write()?;
+        let mut write = self.base.write()?;
         let wanted: HashSet<TreeId> = self.dictionary.trees().collect();
         let wanted = |tree| wanted.contains(&tree);
         let progress = AtomicU64::new(0);
-        merge(&self.delta, &write, wanted, (&texts, &before), &progress)?;
+        merge(
+            &self.delta,
+            &mut write,
+            wanted,
+            (&texts, &before),
+            &progress,
+        )?;
         drop(before);
         for state in self.dictionary.states() {
             state.rows_merged(self.delta.generation);
@@ -591,7 +597,7 @@ impl Recovery<'_> {
             views: ArcSwap::from_pointee(View {
                 active: Arc::new(self.delta),
                 sealed: None,
-                base: Arc::new(snapshot),
+                base: snapshot,
             }),
             registry,
             definitions: Definitions::new(self.dictionary),
@@ -606,7 +612,8 @@ impl Recovery<'_> {
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             max_lock_bytes: AtomicU64::new(parts.options.max_lock_bytes),
             max_temporary_bytes: AtomicU64::new(parts.options.max_temporary_bytes),
-            checkpointer: Checkpointer::default(),
+            checkpointer: Checkpointer::new(parts.options.delta_bytes),
+            rows_changed: AtomicU64::new(0),
             read_lock: TableState::new(TableState::READ_LOCK),
             backup_lock: TableState::new(TableState::BACKUP_LOCK),
             prepared: Prepared::default(),

@@ -1,0 +1,121 @@
+//! Reading ahead for a merge: the pages it is about to change are brought into memory by several
+//! threads at once. Alone it would wait for the disk at each of them, one after the other.
+
+use super::{TreeKey, base::BaseSnapshot, delta::DeltaItem, file::read_by_this_thread};
+use crate::env::with_readers;
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+
+/// So many threads read.
+const READERS: usize = 8;
+/// So many keys they are ahead, at most; their pages must fit into the smallest of caches.
+const AHEAD: usize = 2048;
+/// So many keys a thread takes at a time.
+const CHUNK: usize = 32;
+
+/// The keys whose pages are to be read.
+#[derive(Default)]
+struct Wanted {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    chunks: VecDeque<Vec<TreeKey>>,
+    is_over: bool,
+}
+
+impl Wanted {
+    fn add(&self, chunks: impl Iterator<Item = Vec<TreeKey>>) {
+        let mut state = self.state.lock();
+        state.chunks.extend(chunks);
+        // Who merges has come further than these.
+        let late = state.chunks.len().saturating_sub(AHEAD / CHUNK);
+        state.chunks.drain(..late);
+        self.changed.notify_all();
+    }
+    fn next(&self) -> Option<Vec<TreeKey>> {
+        let mut state = self.state.lock();
+        while state.chunks.is_empty() && !state.is_over {
+            self.changed.wait(&mut state);
+        }
+        if state.is_over {
+            return None;
+        }
+        state.chunks.pop_front()
+    }
+    /// Reads until it is over, and returns how many bytes came from the disk. What fails is met
+    /// again by who merges, and told there.
+    fn read(&self, base: &BaseSnapshot) -> u64 {
+        let before = read_by_this_thread();
+        while let Some(keys) = self.next() {
+            for key in keys {
+                let _ = base.get(key.tree(), key.key(), |_| ());
+            }
+        }
+        read_by_this_thread() - before
+    }
+}
+
+/// Ends the reading, also when merging panics.
+struct Over<'w>(&'w Wanted);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().is_over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// The items of a delta, whose pages are read while those before them are merged.
+struct Ahead<'w, I: Iterator> {
+    items: I,
+    taken: VecDeque<I::Item>,
+    wanted: &'w Wanted,
+}
+
+impl<'a, I: Iterator<Item = DeltaItem<'a>>> Iterator for Ahead<'_, I> {
+    type Item = DeltaItem<'a>;
+    fn next(&mut self) -> Option<DeltaItem<'a>> {
+        if self.taken.len() <= AHEAD / 2 {
+            let known = self.taken.len();
+            self.taken.extend(self.items.by_ref().take(AHEAD / 2));
+            let keys: Vec<_> = self
+                .taken
+                .range(known..)
+                .map(|item| item.key().clone())
+                .collect();
+            self.wanted.add(keys.chunks(CHUNK).map(<[TreeKey]>::to_vec));
+        }
+        self.taken.pop_front()
+    }
+}
+
+/// Has `merge` take the items, with their pages of `base` read ahead where that is worth it. Returns
+/// what came of it, and how many bytes came from the disk.
+pub(super) fn with_read_ahead<'a, R>(
+    items: impl Iterator<Item = DeltaItem<'a>>,
+    base: &BaseSnapshot,
+    merge: impl FnOnce(&mut dyn Iterator<Item = DeltaItem<'a>>) -> R,
+) -> (R, u64) {
+    let mut items = items;
+    let before = read_by_this_thread();
+    if base.fits_memory() {
+        let merged = merge(&mut items);
+        return (merged, read_by_this_thread() - before);
+    }
+    let wanted = Wanted::default();
+    let merged = || {
+        let _over = Over(&wanted);
+        let mut ahead = Ahead {
+            items,
+            taken: VecDeque::new(),
+            wanted: &wanted,
+        };
+        merge(&mut ahead)
+    };
+    let (others, merged) = with_readers(READERS, || wanted.read(base), merged);
+    let own = read_by_this_thread() - before;
+    (merged, own + others.into_iter().sum::<u64>())
+}
