@@ -40,6 +40,7 @@ use super::{
 };
 use crate::{
     Seq,
+    env::alone,
     store::{
         Delta, Horizon, Stamp, TextTree, TreeKey,
         base::{BaseSnapshot, BaseWrite},
@@ -640,6 +641,7 @@ impl Follower<'_, '_> {
             self.moments.0
         };
         let done = AtomicU64::new(0);
+        let _alone = building.inner.options.inline.then(alone);
         merge(&delta, write, |_| true, (&texts, before), &done)?;
         Ok(())
     }

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     Seq,
+    env::alone,
     store::{Delta, StoreError, View, merge, note},
 };
 use std::{
@@ -91,6 +92,7 @@ impl Inner {
     }
     /// As `checkpoint_now`, for a caller that holds the Base's lock.
     pub fn checkpoint_locked(&self, retired: &mut Retired) -> Result<(), TxnError> {
+        let _alone = self.options.inline.then(alone);
         let steps = catch_unwind(AssertUnwindSafe(|| self.checkpoint_steps(retired)));
         let result = steps.unwrap_or_else(|_| {
             // Its message was printed where it happened.
