@@ -23,7 +23,7 @@ pub fn merge(
     let count = |_: &DeltaItem<'_>| {
         progress.fetch_add(1, Ordering::Relaxed);
     };
-    let (merged, read) = with_read_ahead(delta.newest(), texts.1, |items| {
+    let (merged, read) = with_read_ahead(delta, texts.1, |items| {
         let mut items = items.inspect(count).peekable();
         while let Some(tree) = items.peek().map(|item| item.key().tree()) {
             let of_tree = std::iter::from_fn(|| items.next_if(|item| item.key().tree() == tree));

@@ -1,7 +1,7 @@
 //! Reading ahead for a merge: the pages it is about to change are brought into memory by several
 //! threads at once. Alone it would wait for the disk at each of them, one after the other.
 
-use super::{TreeKey, base::BaseSnapshot, delta::DeltaItem, file::read_by_this_thread};
+use super::{Delta, TreeKey, base::BaseSnapshot, delta::DeltaItem, file::read_by_this_thread};
 use crate::env::with_readers;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 const READERS: usize = 8;
 /// So many keys they are ahead, at most; their pages must fit into the smallest of caches.
 const AHEAD: usize = 2048;
+/// Fewer keys are not worth the threads.
+const WORTH_IT: i64 = 1024;
 /// So many keys a thread takes at a time.
 const CHUNK: usize = 32;
 
@@ -92,16 +94,16 @@ impl<'a, I: Iterator<Item = DeltaItem<'a>>> Iterator for Ahead<'_, I> {
     }
 }
 
-/// Has `merge` take the items, with their pages of `base` read ahead where that is worth it. Returns
+/// Has `merge` take the newest items of a delta, with their pages of `base` read ahead where that is worth it. Returns
 /// what came of it, and how many bytes came from the disk.
 pub(super) fn with_read_ahead<'a, R>(
-    items: impl Iterator<Item = DeltaItem<'a>>,
+    delta: &'a Delta,
     base: &BaseSnapshot,
     merge: impl FnOnce(&mut dyn Iterator<Item = DeltaItem<'a>>) -> R,
 ) -> (R, u64) {
-    let mut items = items;
     let before = read_by_this_thread();
-    if base.fits_memory() {
+    let mut items = delta.newest();
+    if base.fits_memory() || delta.versions() < WORTH_IT {
         let merged = merge(&mut items);
         return (merged, read_by_this_thread() - before);
     }

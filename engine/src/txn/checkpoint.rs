@@ -17,7 +17,7 @@
 
 use super::{
     TxnError,
-    checkpointer::{Pace, Retired, Sealed},
+    checkpointer::{Memory, Merged, Pace, Retired, Sealed},
     engine::Inner,
     meta,
 };
@@ -179,7 +179,7 @@ impl Inner {
         let mut write = self.base.write()?;
         let done = &self.checkpointer.keys_done;
         let wanted = |tree| wanted.contains(&tree);
-        let read = merge(&sealed.delta, &mut write, wanted, (&texts, &before), done)?;
+        let read_bytes = merge(&sealed.delta, &mut write, wanted, (&texts, &before), done)?;
         drop(before);
         note(&sealed.delta, &write, &self.checkpointer.noted.lock())?;
         let version = sealed.dictionary.version();
@@ -221,9 +221,16 @@ impl Inner {
         if let Some((version, _)) = sealed.prepared {
             retired.prepared = Some(version);
         }
-        let merged = self.checkpointer.keys_done.load(Ordering::Relaxed);
-        self.checkpointer
-            .has_read(read, merged, self.options.delta_bytes);
+        let merged = Merged {
+            keys: done.load(Ordering::Relaxed),
+            delta_bytes: sealed.delta.bytes(),
+            read_bytes,
+        };
+        let memory = Memory {
+            delta_bytes: self.options.delta_bytes,
+            page_bytes: self.options.base_cache_bytes,
+        };
+        self.checkpointer.has_merged(&merged, &memory);
         self.publish_base(Some(&sealed.delta))?;
         retired.deltas.push(Arc::clone(&sealed.delta));
         self.log.set_recovery_floor(sealed.position);

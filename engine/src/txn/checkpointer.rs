@@ -51,7 +51,7 @@ pub(super) struct Checkpointer {
     pub keys_total: AtomicU64,
     /// Bytes that all checkpoints read from the disk.
     pub read_bytes: AtomicU64,
-    /// A delta of more bytes begins a checkpoint: see `has_read`.
+    /// A delta of more bytes begins a checkpoint: see `has_merged`.
     pub delta_limit: AtomicUsize,
     pub delays: AtomicU64,
     pub delay_us: AtomicU64,
@@ -97,15 +97,15 @@ impl Checkpointer {
             self.changed.wait(&mut state);
         }
     }
-    /// Notes how many bytes a checkpoint of so many keys has read from the disk, and has the next
-    /// one begin accordingly. Writers read the pages of their rows before. If these have left
-    /// memory again when the checkpoint comes to change them, it comes too late: with a table that
-    /// is many times larger than memory, whose rows are changed here and there, a smaller delta
-    /// makes it find them. `largest` is the size of a delta else.
-    pub fn has_read(&self, bytes: u64, keys: u64, largest: usize) {
-        self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
+    /// Notes what a checkpoint has merged, and has the next one begin accordingly. Writers read the
+    /// pages of their rows before. If these have left memory again when the checkpoint comes to
+    /// change them, it comes too late: with a table several times larger than memory, whose rows are
+    /// changed here and there, a smaller delta makes it find them.
+    pub fn has_merged(&self, merged: &Merged, memory: &Memory) {
+        self.read_bytes
+            .fetch_add(merged.read_bytes, Ordering::Relaxed);
         let limit = self.delta_limit.load(Ordering::Relaxed);
-        let next = next_limit(limit, bytes / PAGE, keys, largest);
+        let next = next_limit(limit, merged, memory);
         self.delta_limit.store(next, Ordering::Relaxed);
     }
     /// Why the last checkpoint failed, if it did.
@@ -176,15 +176,44 @@ impl Checkpointer {
 /// A checkpoint of fewer keys says nothing about the next one.
 const FEW_KEYS: u64 = 1024;
 
-/// The size of a delta after one of `limit` bytes, for whose keys so many pages were read: half, if
-/// one of four keys needed the disk, but not less than an eighth of the `largest`; more again when
-/// hardly any does.
-fn next_limit(limit: usize, pages: u64, keys: u64, largest: usize) -> usize {
-    match () {
-        () if keys < FEW_KEYS => limit,
-        () if pages > keys / 4 => (limit / 2).max(largest / 8),
-        () if pages < keys / 16 => (limit + limit / 4).min(largest),
-        () => limit,
+/// What a checkpoint has merged.
+pub(super) struct Merged {
+    /// Keys, and their delta's bytes.
+    pub keys: u64,
+    pub delta_bytes: usize,
+    /// Bytes it had to read from the disk.
+    pub read_bytes: u64,
+}
+
+/// The memory there is, in bytes.
+pub(super) struct Memory {
+    /// For a delta.
+    pub delta_bytes: usize,
+    /// For the Base's pages.
+    pub page_bytes: usize,
+}
+
+/// The size of the next delta. If one of four keys needed the disk: as large as makes the pages of its
+/// keys a quarter of the memory for pages; but if that is less than an eighth of what it may be, there
+/// is too little memory for this, and it is as large as it may be. More again when hardly any key
+/// needs the disk.
+fn next_limit(limit: usize, merged: &Merged, memory: &Memory) -> usize {
+    let (pages, keys) = (merged.read_bytes / PAGE, merged.keys);
+    let largest = memory.delta_bytes;
+    if keys < FEW_KEYS {
+        limit
+    } else if pages > keys / 4 {
+        let keys_in_memory = memory.page_bytes as u64 / 4 / PAGE;
+        let fitting = merged.delta_bytes as u64 / keys * keys_in_memory;
+        let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+        match fitting < largest / 8 {
+            true => largest,
+            false => fitting.min(largest),
+        }
+    } else if pages < keys / 16 {
+        (limit + limit / 4).min(largest)
+    } else {
+        limit
     }
 }
 
@@ -218,21 +247,32 @@ mod tests {
 
     #[test]
     fn checkpoints_come_sooner_when_pages_have_left_memory() {
-        const LARGEST: usize = 64 << 20;
-        let mut limit = LARGEST;
-        // Each key needs the disk: down to an eighth.
-        for _ in 0..10 {
-            limit = next_limit(limit, 5_000, 5_000, LARGEST);
-        }
-        assert_eq!(limit, LARGEST / 8);
+        let memory = |page_bytes: usize| Memory {
+            delta_bytes: 64 << 20,
+            page_bytes,
+        };
+        let merged = |keys: u64, pages: u64| Merged {
+            keys,
+            delta_bytes: usize::try_from(keys).unwrap() * 400,
+            read_bytes: pages * PAGE,
+        };
+        let (largest, roomy) = (64 << 20, memory(512 << 20));
+        // Each key needs the disk: 32,768 keys are as many as have their pages in a quarter.
+        let fitting = next_limit(largest, &merged(160_000, 150_000), &roomy);
+        assert_eq!(fitting, 32_768 * 400);
         // Some do: it stays.
-        assert_eq!(next_limit(limit, 500, 5_000, LARGEST), limit);
+        assert_eq!(next_limit(fitting, &merged(32_000, 4_000), &roomy), fitting);
         // None does: up again.
-        for _ in 0..20 {
-            limit = next_limit(limit, 0, 5_000, LARGEST);
-        }
-        assert_eq!(limit, LARGEST);
+        let more = next_limit(fitting, &merged(32_000, 9), &roomy);
+        assert_eq!(more, fitting + fitting / 4);
+        let again = next_limit(largest, &merged(32_000, 9), &roomy);
+        assert_eq!(again, largest);
         // Hardly anything was merged.
-        assert_eq!(next_limit(limit, 9, 9, LARGEST), limit);
+        assert_eq!(next_limit(fitting, &merged(9, 9), &roomy), fitting);
+        // Too little memory, and plenty.
+        let next = next_limit(fitting, &merged(160_000, 150_000), &memory(64 << 20));
+        assert_eq!(next, largest);
+        let next = next_limit(largest, &merged(160_000, 150_000), &memory(8 << 30));
+        assert_eq!(next, largest);
     }
 }
