@@ -60,7 +60,7 @@ const META: Definition<'static> = TableDefinition::new("meta");
 const PART_OF_CACHE: usize = 8;
 
 /// The size of redb's pages, in bytes.
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 
 /// So long a change of a file that was opened anew waits for snapshots from before.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });

@@ -4,7 +4,7 @@
 use super::{Delta, TreeKey, base::BaseSnapshot, delta::DeltaItem, file::read_by_this_thread};
 use crate::env::with_readers;
 use parking_lot::{Condvar, Mutex};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, iter::Fuse};
 
 /// So many threads read.
 const READERS: usize = 8;
@@ -72,7 +72,7 @@ impl Drop for Over<'_> {
 
 /// The items of a delta, whose pages are read while those before them are merged.
 struct Ahead<'w, I: Iterator> {
-    items: I,
+    items: Fuse<I>,
     taken: VecDeque<I::Item>,
     wanted: &'w Wanted,
 }
@@ -88,14 +88,16 @@ impl<'a, I: Iterator<Item = DeltaItem<'a>>> Iterator for Ahead<'_, I> {
                 .range(known..)
                 .map(|item| item.key().clone())
                 .collect();
-            self.wanted.add(keys.chunks(CHUNK).map(<[TreeKey]>::to_vec));
+            if !keys.is_empty() {
+                self.wanted.add(keys.chunks(CHUNK).map(<[TreeKey]>::to_vec));
+            }
         }
         self.taken.pop_front()
     }
 }
 
-/// Has `merge` take the newest items of a delta, with their pages of `base` read ahead where that is worth it. Returns
-/// what came of it, and how many bytes came from the disk.
+/// Has `merge` take the newest items of a delta, with their pages of `base` read ahead where that is
+/// worth it. Returns what came of it, and how many bytes came from the disk.
 pub(super) fn with_read_ahead<'a, R>(
     delta: &'a Delta,
     base: &BaseSnapshot,
@@ -111,7 +113,7 @@ pub(super) fn with_read_ahead<'a, R>(
     let merged = || {
         let _over = Over(&wanted);
         let mut ahead = Ahead {
-            items,
+            items: items.fuse(),
             taken: VecDeque::new(),
             wanted: &wanted,
         };

@@ -5,7 +5,7 @@ use crate::{
     Seq,
     env::Notice,
     log::{Kept, Position},
-    store::Delta,
+    store::{Delta, base::PAGE},
     types::TreeId,
 };
 use parking_lot::{Condvar, Mutex};
@@ -16,9 +16,6 @@ use std::{
     },
     time::Duration,
 };
-
-/// The size of the Base's pages, in bytes.
-const PAGE: u64 = 4096;
 
 /// How often the thread looks whether a quiet delta should be merged.
 const TICK: Duration = Duration::from_millis(500);
@@ -198,12 +195,12 @@ pub(super) struct Memory {
 /// is too little memory for this, and it is as large as it may be. More again when hardly any key
 /// needs the disk.
 fn next_limit(limit: usize, merged: &Merged, memory: &Memory) -> usize {
-    let (pages, keys) = (merged.read_bytes / PAGE, merged.keys);
+    let (pages, keys) = (merged.read_bytes / PAGE as u64, merged.keys);
     let largest = memory.delta_bytes;
     if keys < FEW_KEYS {
         limit
     } else if pages > keys / 4 {
-        let keys_in_memory = memory.page_bytes as u64 / 4 / PAGE;
+        let keys_in_memory = (memory.page_bytes / 4 / PAGE) as u64;
         let fitting = merged.delta_bytes as u64 / keys * keys_in_memory;
         let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
         match fitting < largest / 8 {
@@ -254,7 +251,7 @@ mod tests {
         let merged = |keys: u64, pages: u64| Merged {
             keys,
             delta_bytes: usize::try_from(keys).unwrap() * 400,
-            read_bytes: pages * PAGE,
+            read_bytes: pages * PAGE as u64,
         };
         let (largest, roomy) = (64 << 20, memory(512 << 20));
         // Each key needs the disk: 32,768 keys are as many as have their pages in a quarter.
