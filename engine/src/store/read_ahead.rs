@@ -6,8 +6,9 @@ use crate::env::with_readers;
 use parking_lot::{Condvar, Mutex};
 use std::{collections::VecDeque, iter::Fuse};
 
-/// So many threads read.
-const READERS: usize = 8;
+/// So many threads read. They mostly wait for the disk; where the system has the pages in its cache they
+/// do not, and more of them would take the processors from the statements.
+const READERS: usize = 3;
 /// So many keys they are ahead, at most; their pages must fit into the smallest of caches.
 const AHEAD: usize = 2048;
 /// Fewer keys are not worth the threads.
