@@ -629,13 +629,13 @@ impl BaseWrite<'_> {
             *before = Some(Arc::new(self.opened.snapshot()?));
             self.has_parts = true;
         }
-        if let Some(mut transaction) = self.transaction.take() {
-            self.call(None, || {
-                let part = transaction.set_durability(Durability::None);
-                part.map_err(|error| error.to_string())?;
-                transaction.commit().map_err(|error| error.to_string())
-            })?;
-        }
+        let transaction = self.transaction.take();
+        let mut transaction = transaction.expect("a change that goes on has its transaction");
+        self.call(None, || {
+            let part = transaction.set_durability(Durability::None);
+            part.map_err(|error| error.to_string())?;
+            transaction.commit().map_err(|error| error.to_string())
+        })?;
         self.begin()
     }
     fn transaction(&self) -> &WriteTransaction {
