@@ -117,8 +117,9 @@ struct Opened {
     /// Memory for its pages, in bytes.
     cache_bytes: usize,
     names: Arc<Names>,
-    /// Snapshots of it read no more: their pages may be written over.
-    lost: AtomicBool,
+    /// Snapshots of it read no more: their pages may be written over. Whoever reads the file once more for
+    /// such a snapshot has this in common with it.
+    lost: Arc<AtomicBool>,
 }
 
 impl Opened {
@@ -148,7 +149,7 @@ impl Opened {
                 file,
                 cache_bytes,
                 names: Arc::clone(names),
-                lost: AtomicBool::new(false),
+                lost: Arc::default(),
             }),
         }
     }
@@ -161,18 +162,16 @@ impl Opened {
         if self.is_lost() {
             return Err(lost());
         }
-        reading(read).map_err(|error| {
-            // It may have been lost meanwhile, and its pages written over.
-            if self.lost.load(Ordering::SeqCst) {
-                lost()
-            } else {
-                named(&self.names, tree, error)
-            }
-        })
+        let read = reading(read);
+        // It may have been lost meanwhile, and its pages written over.
+        match self.is_lost() {
+            true => Err(lost()),
+            false => read.map_err(|error| named(&self.names, tree, error)),
+        }
     }
     /// Whether what it refers to may be written over.
     fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
+        self.lost.load(Ordering::SeqCst)
     }
     fn database(&self) -> &Database {
         let database = self.database.as_ref();
@@ -183,6 +182,7 @@ impl Opened {
             transaction: reading(|| self.database().begin_read())?,
             trees: RwLock::default(),
             opened: Arc::clone(self),
+            kept: None,
         })
     }
 }
@@ -277,12 +277,19 @@ impl Base {
             None => Ok(Arc::new(self.opened.load().snapshot()?)),
         }
     }
-    /// The same, by reading the file once more: nothing comes from memory. No change must be under
-    /// way. The snapshot sees what `snapshot` would give now, which must be kept as long.
-    pub fn snapshot_from_disk(&self) -> Result<BaseSnapshot, StoreError> {
+    /// A snapshot that was taken since the last change, by reading the file once more: nothing comes from
+    /// memory. No change must be under way. It has its pages kept by the one it was given.
+    pub fn snapshot_from_disk(&self, kept: &Arc<BaseSnapshot>) -> Result<BaseSnapshot, StoreError> {
+        if !Arc::ptr_eq(&self.opened.load(), &kept.opened) {
+            return Err(lost());
+        }
         let file = BaseFile::look(&self.env, &self.path)?;
         file.close();
-        Arc::new(Opened::new(file, 0, &self.names)?).snapshot()
+        let mut opened = Opened::new(file, 0, &self.names)?;
+        opened.lost = Arc::clone(&kept.opened.lost);
+        let mut snapshot = Arc::new(opened).snapshot()?;
+        snapshot.kept = Some(Arc::clone(kept));
+        Ok(snapshot)
     }
     /// After a failed change: opens the file anew. True: it did, so that snapshots should be taken
     /// anew. An error: changes cannot be made yet, for it fails again, or because of snapshots from
@@ -391,9 +398,16 @@ pub struct BaseSnapshot {
     transaction: ReadTransaction,
     trees: RwLock<IdMap<Option<Arc<TreeReader>>>>,
     opened: Arc<Opened>,
+    /// That of the file as it is open, which keeps the pages that this one reads from the disk.
+    kept: Option<Arc<BaseSnapshot>>,
 }
 
 impl BaseSnapshot {
+    /// Whether it cannot be read any more: a change failed, the file was opened anew, and there was no
+    /// waiting for this snapshot any longer.
+    pub fn is_lost(&self) -> bool {
+        self.opened.is_lost()
+    }
     /// Reads from the file. An error in a tree says in which one.
     fn read<T, E: Display>(
         &self,
@@ -827,7 +841,8 @@ mod tests {
         let mut write = base.write().unwrap();
         assert!(put_all(&mut write, b"after") > 100);
         assert_eq!(value(&base.snapshot().unwrap()), Some(b"before".to_vec()));
-        let from_disk = base.snapshot_from_disk().unwrap();
+        let kept = base.snapshot().unwrap();
+        let from_disk = base.snapshot_from_disk(&kept).unwrap();
         assert_eq!(value(&from_disk), Some(b"before".to_vec()));
         write.commit().unwrap();
         assert_eq!(value(&base.snapshot().unwrap()), Some(b"after".to_vec()));
@@ -850,6 +865,42 @@ mod tests {
         put_all(&mut write, b"after");
         write.commit().unwrap();
         assert_eq!(value(&base.snapshot().unwrap()), Some(b"after".to_vec()));
+    }
+
+    /// Whoever reads the file for itself learns that its pages were given up, as every snapshot does.
+    #[test]
+    fn a_snapshot_from_disk_ends_with_the_one_that_keeps_its_pages() {
+        let disk = Disk::new(4);
+        let base = filled(&disk);
+        let kept = base.snapshot().unwrap();
+        let from_disk = base.snapshot_from_disk(&kept).unwrap();
+        let mut write = base.write().unwrap();
+        put_all(&mut write, b"never");
+        drop(write);
+        assert!(base.mend().unwrap());
+        assert!(base.mend().is_err(), "it is read yet");
+        assert!(
+            base.snapshot_from_disk(&kept).is_err(),
+            "of the file as it was"
+        );
+        disk.advance(PATIENCE.as_micros().try_into().unwrap());
+        assert!(!base.mend().unwrap());
+        for _ in 0..3 {
+            let mut write = base.write().unwrap();
+            put_all(&mut write, b"after");
+            write.commit().unwrap();
+        }
+        for snapshot in [&*kept, &from_disk] {
+            assert!(snapshot.is_lost());
+            let read = snapshot.get(TREE, &7_u32.to_be_bytes(), <[u8]>::to_vec);
+            assert!(read.unwrap_err().to_string().contains("opened anew"));
+            assert!(
+                snapshot
+                    .range(TREE, &[], None)
+                    .and_then(|mut all| all.next(false))
+                    .is_err()
+            );
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::{
         dump::{self, Parts},
     },
 };
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 /// What the names of the Base's parts begin with; their number follows.
 pub const PART_PREFIX: &str = "base.";
@@ -108,10 +108,10 @@ impl Engine {
     /// # Errors
     /// The Base or the log is damaged or cannot be read, or the sink says so.
     pub fn back_up(&self, sink: &mut dyn BackupSink) -> Result<Backup, TxnError> {
-        let (kept, disk, mut copy, applied) = self.hold()?;
+        let (disk, mut copy, applied) = self.hold()?;
         let mut files = Counted::new(&self.inner, sink);
         dump::dump(&disk, &mut files)?;
-        drop((disk, kept));
+        drop(disk);
         copy.reach(self.log())?;
         let mut last = None;
         for file in copy.files() {
@@ -186,22 +186,21 @@ impl Engine {
         }
     }
 
-    /// The Base as of its last commit, twice: by the open file, which keeps its pages, and by one
-    /// that reads them from the disk. The log from where recovery begins on it, and its Seq.
-    fn hold(&self) -> Result<(Arc<BaseSnapshot>, BaseSnapshot, LogCopy, Seq), TxnError> {
+    /// The Base as of its last commit, read from the disk. The log from where recovery begins on it, and
+    /// its Seq.
+    fn hold(&self) -> Result<(BaseSnapshot, LogCopy, Seq), TxnError> {
         let inner = &self.inner;
         // No change of it is under way, nor does the log lose what it needs.
         let _no_checkpoint = inner.checkpointer.exclusive.lock();
         inner.mend_base()?;
-        let kept = inner.base.snapshot()?;
-        let disk = inner.base.snapshot_from_disk()?;
+        let disk = inner.base.snapshot_from_disk(&inner.base.snapshot()?)?;
         let header = meta::read(&disk)?.header;
         let copy = inner.log.copy_from(header.position.file)?;
         let copy = copy.ok_or_else(|| {
             let name = file_name(header.position.file);
             TxnError::Storage(format!("{name} is missing, which a recovery would need"))
         })?;
-        Ok((kept, disk, copy, header.applied))
+        Ok((disk, copy, header.applied))
     }
 }
 

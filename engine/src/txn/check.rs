@@ -81,7 +81,11 @@ impl Engine {
         txn.start_statement(&text);
         let table = txn.use_table(table, false)?.ok_or(TxnError::TableChanged)?;
         let mut report = TableReport::default();
-        let (view, seq) = match view_from_disk(&mut txn) {
+        let no_checkpoint = self.inner.checkpointer.exclusive.lock();
+        self.inner.mend_base()?;
+        let found = view_from_disk(&mut txn);
+        drop(no_checkpoint);
+        let (view, seq) = match found {
             Ok(found) => found,
             Err(error) => {
                 report.problems.push(error.to_string());
@@ -101,15 +105,13 @@ impl Engine {
     }
 }
 
-/// What the transaction sees, the Base's part of it from the disk.
+/// What the transaction sees, the Base's part of it from the disk. No change of it is under way, so that
+/// what is on disk is what the view has.
 fn view_from_disk(txn: &mut Txn) -> Result<(Arc<View>, Seq), TxnError> {
     let engine = Arc::clone(&txn.engine);
-    // No change is under way, so that what is on disk is what the view has.
-    let _no_checkpoint = engine.checkpointer.exclusive.lock();
-    engine.mend_base()?;
     let snapshot = txn.snapshot().clone();
     let view = View {
-        base: Arc::new(engine.base.snapshot_from_disk()?),
+        base: Arc::new(engine.base.snapshot_from_disk(&snapshot.view.base)?),
         ..View::clone(&snapshot.view)
     };
     Ok((Arc::new(view), snapshot.seq))
@@ -194,11 +196,16 @@ impl Check<'_> {
         match read {
             Ok(()) => Ok(Some(sum)),
             Err(TxnError::Killed) => Err(TxnError::Killed),
-            Err(error) => {
-                self.problem(error.to_string());
-                Ok(None)
-            }
+            Err(error) => self.not_read(error).map(|()| None),
         }
+    }
+    /// What could not be read is a problem of the table, unless it may be written over.
+    fn not_read(&mut self, error: TxnError) -> Result<(), TxnError> {
+        if self.view.base.is_lost() {
+            return Err(error);
+        }
+        self.problem(error.to_string());
+        Ok(())
     }
     /// Lets others have their turn.
     fn rest(&mut self) -> Result<(), TxnError> {
@@ -245,7 +252,7 @@ impl Check<'_> {
         loop {
             let mut batch = Batch::default();
             if let Err(error) = cursor.next(&Overlay::new(), &mut batch, AT_ONCE) {
-                self.problem(TxnError::from(error).to_string());
+                self.not_read(error.into())?;
                 return Ok(false);
             }
             if batch.is_empty() {

@@ -487,6 +487,70 @@ fn commits_checkpoints_and_purges_go_on_during_a_backup() {
     }
 }
 
+/// After a failed checkpoint the Base waits only so long for those who read what was there before, and
+/// a backup may take longer.
+#[test]
+fn a_backup_that_outlasts_a_failed_checkpoint_is_whole_or_refused() {
+    let (mut whole, mut refused, mut pieces) = (0, 0, 0);
+    for tenth in 0..=10 {
+        let disk = disk();
+        let engine = Arc::new(try_open(&disk.env(), options()).unwrap());
+        create(&engine);
+        let t = find(&engine, "t");
+        let set_all = move |engine: &Engine, value: i64| {
+            let mut txn = begin(engine, Isolation::ReadCommitted);
+            for id in 0..1_500 {
+                let row = (id, Some(value), Some(id));
+                match value {
+                    0 => insert(&mut txn, &t, row).unwrap(),
+                    _ => assert!(update(&mut txn, &t, id, row).unwrap()),
+                }
+            }
+            txn.commit("test").unwrap();
+        };
+        set_all(&engine, 0);
+        engine.checkpoint().unwrap();
+        // The first one is not disturbed, and says how many pieces there are.
+        let at = pieces * tenth / 10;
+        let (inside, faulty) = (Arc::clone(&engine), disk.clone());
+        let between = move |piece: usize| {
+            if piece != at {
+                return;
+            }
+            set_all(&inside, 1);
+            faulty.set_capacity(faulty.used());
+            assert!(inside.checkpoint().is_err(), "there is no room");
+            faulty.set_capacity(usize::MAX);
+            // The backup still reads, unless it has come to the log.
+            let _ = inside.checkpoint();
+            faulty.advance(60_000_000);
+            for value in 2..5 {
+                inside.checkpoint().unwrap();
+                set_all(&inside, value);
+            }
+            inside.checkpoint().unwrap();
+        };
+        let mut files = Files {
+            between: Some(Arc::new(between)),
+            ..Files::default()
+        };
+        let backup = engine.back_up(&mut files);
+        pieces = pieces.max(files.pieces);
+        match backup {
+            Err(error) => {
+                assert!(error.to_string().contains("opened anew"), "{error}");
+                refused += 1;
+            }
+            Ok(_) => {
+                let (restored, _) = try_restore(&files, Target::End).unwrap();
+                assert_eq!(state(&open_at(&restored)).0["t 2"].len(), 1_500);
+                whole += 1;
+            }
+        }
+    }
+    assert!(whole > 1 && refused > 3, "{whole} whole, {refused} refused");
+}
+
 #[test]
 fn a_backup_that_is_stopped_leaves_the_engine_as_it_was() {
     let disk = disk();
