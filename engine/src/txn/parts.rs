@@ -33,7 +33,10 @@ impl Txn {
         range: &KeyRange,
         most: usize,
     ) -> Result<Vec<KeyRange>, TxnError> {
-        let (first, last) = (self.end(tree, range, false)?, self.end(tree, range, true)?);
+        let (first, last) = (
+            self.end_key(tree, range, false)?,
+            self.end_key(tree, range, true)?,
+        );
         let (Some(first), Some(last)) = (first, last) else {
             return Ok(vec![range.clone()]);
         };
@@ -55,7 +58,11 @@ impl Txn {
     }
 
     /// The first key of a range, or the last.
-    fn end(
+    ///
+    /// # Errors
+    ///
+    /// As reading does.
+    pub fn end_key(
         &mut self,
         tree: TreeId,
         range: &KeyRange,

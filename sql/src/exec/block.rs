@@ -216,6 +216,13 @@ impl<'b> BlockRun<'b> {
         }
     }
 
+    /// Leaves this of it for others.
+    pub fn leave_rest(&mut self, rest: Option<KeyRange>) {
+        if let Some(state) = self.sources.first_mut() {
+            state.rest = rest;
+        }
+    }
+
     /// What was left of it.
     pub fn take_rest(&mut self) -> Option<KeyRange> {
         self.sources.first_mut()?.rest.take()
@@ -322,8 +329,14 @@ impl<'b> BlockRun<'b> {
         {
             return rollup::run(self, (grouping, rollup), possible, context, each);
         }
-        if possible && block.grouped_in_turn && self.reads_in_turn(context)? {
-            return self.each_group_in_turn(context, each);
+        if possible
+            && let Some(parts) = block.grouped_in_turn
+            && self.reads_in_turn(context)?
+        {
+            return match parallel::groups_in_turn(self, parts, context, each)? {
+                Some(flow) => Ok(flow),
+                None => self.each_group_in_turn(context, each),
+            };
         }
         let is_made = |grouping: &&Grouping| {
             let mut aggregates = grouping.aggregates.iter();
@@ -384,7 +397,20 @@ impl<'b> BlockRun<'b> {
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
         let mut groups = Groups::new(self.block);
-        let flow = self.each_row(context, &mut |run, context| {
+        match self.add_in_turn(&mut groups, context, each)? {
+            Flow::Continue => self.finish_in_turn(groups, context, each),
+            Flow::Stop => Ok(Flow::Stop),
+        }
+    }
+
+    /// Calls `each` for every group but the last, which more rows may be added to.
+    pub(super) fn add_in_turn(
+        &mut self,
+        groups: &mut Groups<'b>,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
+        self.each_row(context, &mut |run, context| {
             let Some(mut finished) = groups.add_in_turn(run, context)? else {
                 return Ok(Flow::Continue);
             };
@@ -394,10 +420,16 @@ impl<'b> BlockRun<'b> {
             let flow = each(run, context)?;
             finished.exchange(&mut run.row);
             Ok(flow)
-        })?;
-        if flow == Flow::Stop {
-            return Ok(flow);
-        }
+        })
+    }
+
+    /// Calls `each` for the last group.
+    pub(super) fn finish_in_turn(
+        &mut self,
+        groups: Groups<'b>,
+        context: &mut ExecContext,
+        each: &mut Each<'_, 'b>,
+    ) -> Flowing {
         let (last, _) = groups.finish(context)?;
         for group in last {
             group.restore(&mut self.row);

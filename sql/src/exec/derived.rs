@@ -4,7 +4,8 @@
 //! first. (In a statement that changes rows it must be: what it saw does not change, either.)
 
 use super::{
-    ExecContext, Flow, Stop, apart,
+    ExecContext, Flow, Stop,
+    apart::TablesApart,
     memory::{self, Memory},
     row_store::{self, RowStore},
     subquery::{collect, run_query},
@@ -30,8 +31,8 @@ pub struct Tables {
     working: FxHashMap<usize, Rows>,
     /// What was made to compute results, and of which part of the plan, by its address.
     made: FxHashSet<(Made, usize)>,
-    /// Tables that are read apart from outer rows, by the address of the plan.
-    pub(super) apart: FxHashMap<usize, apart::Known>,
+    /// Tables that are read apart from outer rows.
+    pub(super) apart: TablesApart,
 }
 
 /// What MySQL makes a temporary table for.
@@ -51,6 +52,16 @@ pub(super) enum Made {
     Set,
     /// The partitions of a window.
     Partitions,
+}
+
+impl Tables {
+    /// For another thread that reads for the statement: it has what is read apart in common.
+    pub(super) fn for_helper(apart: &TablesApart) -> Tables {
+        Tables {
+            apart: apart.share(),
+            ..Tables::default()
+        }
+    }
 }
 
 impl ExecContext<'_> {

@@ -38,7 +38,7 @@ pub(super) struct SourceState {
     pub key: Vec<u8>,
     pub image: Vec<u8>,
     /// The rows of a computed table.
-    rows: Option<Arc<Computed>>,
+    pub rows: Option<Arc<Computed>>,
     /// The ranges of the first source, if they are computed already.
     pub ranges: Option<Ranges>,
     /// Of a part that was to be read, what was left for later.
@@ -71,27 +71,7 @@ pub(super) struct Computed {
     by_key: HashIndex,
 }
 
-/// What a block keeps of its tables: for each source the rows, if it keeps any.
-pub(super) type KeptTables = Vec<Option<Arc<Computed>>>;
-
 impl<'b> BlockRun<'b> {
-    /// The rows that were kept; `None` as long as some are not read yet.
-    pub(super) fn kept_tables(&self) -> Option<KeptTables> {
-        let sources = self.block.sources.iter().zip(&self.sources);
-        let kept = sources.map(|(source, state)| match (&source.kept, &state.rows) {
-            (Some(_), None) => None,
-            (_, rows) => Some(rows.clone()),
-        });
-        kept.collect()
-    }
-
-    /// Has it use what another run has kept.
-    pub(super) fn use_kept(&mut self, kept: &KeptTables) {
-        for (state, rows) in self.sources.iter_mut().zip(kept) {
-            state.rows.clone_from(rows);
-        }
-    }
-
     /// Calls `each` for every row of the source at `at` that passes its conditions.
     pub(super) fn scan(
         &mut self,

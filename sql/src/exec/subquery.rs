@@ -21,7 +21,7 @@ use cohort_engine::{
     types::{Collation, Value},
 };
 use rustc_hash::FxHashSet;
-use std::{cmp::Ordering, rc::Rc, slice};
+use std::{cmp::Ordering, slice, sync::Arc};
 
 /// Receives the rows of a query; it may take the values out.
 pub(super) type RowSink<'s> = dyn FnMut(&mut ExecContext, &mut Vec<Value>) -> Flowing + 's;
@@ -172,9 +172,9 @@ pub(super) enum Kept {
     /// Values.
     Values(Vec<Value>),
     /// The values of which one must be equal to something outside, if EXISTS is to hold.
-    Keys(Rc<Vec<Value>>),
+    Keys(Arc<Vec<Value>>),
     /// Its rows, and, where equal values have equal keys, a set of them; whether any is NULL.
-    Rows(Rc<Rows>),
+    Rows(Arc<Rows>),
 }
 
 impl Kept {
@@ -229,7 +229,7 @@ impl<'b> BlockRun<'b> {
             };
             let keys = BlockRun::new(block, &self.row).keys_apart(context)?;
             if let Some(kept) = self.kept.get_mut(n) {
-                *kept = Kept::Keys(Rc::new(keys));
+                *kept = Kept::Keys(Arc::new(keys));
             }
         }
         Ok(())
@@ -372,9 +372,9 @@ impl<'b> BlockRun<'b> {
         n: usize,
         subquery: &Subquery,
         context: &mut ExecContext,
-    ) -> Result<Rc<Rows>, Stop> {
+    ) -> Result<Arc<Rows>, Stop> {
         if let Some(Kept::Rows(rows)) = self.kept.get(n) {
-            return Ok(Rc::clone(rows));
+            return Ok(Arc::clone(rows));
         }
         let query = &subquery.query;
         let list = collect(query, context, &self.row)?;
@@ -400,13 +400,13 @@ impl<'b> BlockRun<'b> {
                     rows.set.insert(key);
                 }
             }
-            let rows = Rc::new(rows);
+            let rows = Arc::new(rows);
             if let Some(kept) = self.kept.get_mut(n) {
-                *kept = Kept::Rows(Rc::clone(&rows));
+                *kept = Kept::Rows(Arc::clone(&rows));
             }
             return Ok(rows);
         }
-        Ok(Rc::new(rows))
+        Ok(Arc::new(rows))
     }
 }
 

@@ -428,7 +428,7 @@ fn candidate(request: &Request, at: Option<usize>) -> Choice {
     if let Some(order) = request.goal.order
         && !is_array
         && let Some(reverse) = gives_order(table, index, &access, order)
-        && in_turn.is_none_or(|groups| groups.come_by(table, &access))
+        && in_turn.is_none_or(|groups| groups.come_by(table, &access).is_some())
     {
         ordered = true;
         access.reverse = reverse;

@@ -37,7 +37,7 @@ impl Planner<'_> {
         outlook: &Outlook,
     ) -> Option<Apart> {
         let at = from.leaves.get(leaf)?;
-        let in_order = block.presorted || block.grouped_in_turn || !block.ends.is_empty();
+        let in_order = block.presorted || block.grouped_in_turn.is_some() || !block.ends.is_empty();
         let is_inner = from.groups.iter().any(|g| g.leaves.contains(&leaf));
         let is_plain = at.stored().is_some() && at.lock.is_none() && !from.keyed && !is_inner;
         if self.names().outer.is_empty() || in_order || !is_plain || self.searches(leaf) {

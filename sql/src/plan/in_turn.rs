@@ -55,8 +55,9 @@ impl Planner<'_> {
 }
 
 impl InTurn {
-    /// Whether the rows of each group come one after the other by this path.
-    pub fn come_by(&self, table: &Table, access: &Access) -> bool {
+    /// If the rows of each group come one after the other by this path: how many first parts of an
+    /// entry's key tell the groups apart.
+    pub fn come_by(&self, table: &Table, access: &Access) -> Option<usize> {
         comes_in_turn(table, access, &self.columns)
     }
 
@@ -96,30 +97,31 @@ fn first_groups(block: &Block) -> f64 {
     known.map_or(FIRST_GROUPS, |(count, offset)| count + offset)
 }
 
-/// Whether rows with the same values in these columns come one after the other by this path.
-fn comes_in_turn(table: &Table, access: &Access, columns: &[usize]) -> bool {
-    let Some(index) = access::index_of(table, access.index) else {
-        return false;
-    };
+/// If rows with the same values in these columns come one after the other by this path: how many first
+/// parts of an entry's key tell which values these are.
+fn comes_in_turn(table: &Table, access: &Access, columns: &[usize]) -> Option<usize> {
+    let index = access::index_of(table, access.index)?;
     let by_one_key = access.search.is_none() && access.merged.is_empty();
     if !by_one_key || table.array_part(index).is_some() {
-        return false;
+        return None;
     }
     let fixed = access::fixed(table, index, access);
     let mut left: Vec<usize> = columns.to_vec();
     left.retain(|column| !fixed.contains(column));
+    let mut parts = 0;
     for part in table.entry_parts(index) {
         let column = usize::from(part.column);
         if left.is_empty() {
-            return true;
+            return Some(parts);
         }
+        parts += 1;
         if fixed.contains(&column) && part.prefix.is_none() {
             continue;
         }
         if part.prefix.is_some() || !left.contains(&column) {
-            return false;
+            return None;
         }
         left.retain(|other| *other != column);
     }
-    left.is_empty()
+    left.is_empty().then_some(parts)
 }

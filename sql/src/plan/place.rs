@@ -260,9 +260,9 @@ impl Planner<'_> {
             let choice = self.choose(&from, leaf, before, conditions, outlook, goal);
             if let (Some(choice), 0) = (&choice, position) {
                 block.presorted = choice.ordered;
-                block.grouped_in_turn = in_turn.as_ref().is_some_and(|groups| {
-                    let table = from.leaves.get(leaf).and_then(Leaf::stored);
-                    table.is_some_and(|table| groups.come_by(table, &choice.access))
+                block.grouped_in_turn = in_turn.as_ref().and_then(|groups| {
+                    let table = from.leaves.get(leaf).and_then(Leaf::stored)?;
+                    groups.come_by(table, &choice.access)
                 });
             }
             if let (Some(choice), 1) = (&choice, order.len()) {

@@ -321,9 +321,10 @@ pub struct Block {
     /// The access path of the first source gives that order, if all its bounds can be used with
     /// the values they have.
     pub presorted: bool,
-    /// The access path of the first source gives the rows of each group one after the other, if all
-    /// its bounds can be used with the values they have.
-    pub grouped_in_turn: bool,
+    /// If the access path of the first source gives the rows of each group one after the other, if all
+    /// its bounds can be used with the values they have: how many first parts of an entry's key tell
+    /// the groups apart.
+    pub grouped_in_turn: Option<usize>,
     /// The results of the aggregates, all MIN or MAX of columns of the only table, are what is read
     /// first by these paths, one for each.
     pub ends: Vec<Access>,

@@ -1,7 +1,9 @@
 //! Groups that several threads make.
 
 use super::{
-    Parts, REST_PARTS, all_repeatable, cut, team,
+    Parts, Plan, REST_PARTS, cut,
+    known::Known,
+    plan,
     team::{Found, Helping, LOOK, Shared, Team},
 };
 use crate::{
@@ -21,14 +23,23 @@ pub fn groups<'b>(
     context: &mut ExecContext,
 ) -> Result<Option<Groups<'b>>, Stop> {
     let block = run.block;
-    if !block.grouping.as_ref().is_some_and(is_fit) {
+    let Some(grouping) = block.grouping.as_ref().filter(|grouping| is_fit(grouping)) else {
         return Ok(None);
-    }
-    let Some((first, parts, team)) = team(run, context)? else {
+    };
+    let arguments = grouping.aggregates.iter().flat_map(|one| &one.args);
+    let plan = plan(run, grouping.keys.iter().chain(arguments), None, context)?;
+    let Some(Plan {
+        first,
+        parts,
+        team,
+        subqueries,
+    }) = plan
+    else {
         return Ok(None);
     };
     let left = Left {
         block,
+        subqueries,
         tree: first.tree,
         state: Mutex::new(State { parts, reading: 0 }),
         is_read: Condvar::new(),
@@ -42,21 +53,18 @@ pub fn groups<'b>(
 
 /// Whether groups can be made in parts, so that nobody notices.
 fn is_fit(grouping: &Grouping) -> bool {
-    grouping.rollup.is_none()
-        && all_repeatable(&grouping.keys)
-        && grouping.aggregates.iter().all(is_in_any_order)
+    grouping.rollup.is_none() && grouping.aggregates.iter().all(is_in_any_order)
 }
 
 /// Whether the result of an aggregate does not depend on the order of its values.
 fn is_in_any_order(aggregate: &Aggregate) -> bool {
-    let arguments = aggregate.args.iter();
-    let is_exact = match aggregate.function {
+    match aggregate.function {
         AggregateFunction::CountRows | AggregateFunction::Count => true,
         AggregateFunction::Sum | AggregateFunction::Avg => {
             !aggregate.distinct && matches!(aggregate.ty.ty, Some(ColumnType::Decimal { .. }))
         }
         AggregateFunction::Min | AggregateFunction::Max => {
-            let mut arguments = arguments.clone();
+            let mut arguments = aggregate.args.iter();
             arguments.all(|argument| differ_if_unequal(&argument.expr))
         }
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor => {
@@ -66,8 +74,7 @@ fn is_in_any_order(aggregate: &Aggregate) -> bool {
         | AggregateFunction::JsonArray
         | AggregateFunction::JsonObject
         | AggregateFunction::GroupConcat(_) => false,
-    };
-    is_exact && all_repeatable(arguments)
+    }
 }
 
 /// Whether values that are equal to one another are the same, so that it makes no difference which one
@@ -95,6 +102,8 @@ fn differ_if_unequal(expr: &Expr) -> bool {
 /// What is left to be read for a block.
 struct Left<'b> {
     block: &'b Block,
+    /// The subqueries that are needed to read it.
+    subqueries: Vec<usize>,
     tree: TreeId,
     state: Mutex<State>,
     /// Somebody has ended a part.
@@ -164,7 +173,7 @@ impl<'b> Left<'b> {
         Ok(all.map(Groups::in_order))
     }
 
-    /// What all threads have made, unless the team is over. Helpers come when the tables that are kept are
+    /// What all threads have made, unless the team is over. Helpers come when what they are given is
     /// known.
     fn together(
         &self,
@@ -173,11 +182,11 @@ impl<'b> Left<'b> {
         context: &mut ExecContext,
     ) -> Vec<Found<Groups<'b>>> {
         let mut reading = Reading::new(self.block);
-        let kept = loop {
-            if let Some(kept) = reading.run.kept_tables() {
-                break kept;
+        let known = loop {
+            if let Some(known) = Known::of(&reading.run, &self.subqueries) {
+                break known;
             }
-            // They are not, if no row leads to them.
+            // It is not, if no row leads to it.
             if !matches!(self.next(team, context, &mut reading), Ok(true)) {
                 return Vec::from_iter(self.rest(team, context, reading));
             }
@@ -185,7 +194,7 @@ impl<'b> Left<'b> {
         team.lend(context);
         let help = |context: &mut ExecContext| {
             let mut reading = Reading::new(self.block);
-            reading.run.use_kept(&kept);
+            known.give(&mut reading.run);
             self.rest(team, context, reading)
         };
         let own = |context: &mut ExecContext| self.rest(team, context, reading);

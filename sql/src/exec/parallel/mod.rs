@@ -4,7 +4,8 @@
 //! its helpers take one part after the other, and read it as the statement alone would, with the tables
 //! that are looked up for each row. Where rows are grouped, each thread has groups of its own, which are
 //! put together when all parts are read ([`groups`]); else helpers keep the rows that conditions leave,
-//! until the statement's thread comes to their part ([`rows`]). Each helper has a slot that nobody needed
+//! until the statement's thread comes to their part ([`rows`]), and whole groups likewise that come one after
+//! the other. Each helper has a slot that nobody needed
 //! (`Waiting::lend`), and looks after each row whether somebody does now; then it leaves the rest of its part
 //! to others.
 //!
@@ -21,31 +22,33 @@
 //! with many matching rows is waited for, and a helper that is wanted elsewhere has nothing to give back.
 
 mod groups;
+mod known;
 mod rows;
 mod team;
 
 pub(super) use groups::groups;
-pub(super) use rows::rows;
+pub(super) use rows::{groups_in_turn, rows};
 
 use super::{ExecContext, Stop, block::BlockRun, key::Ranges};
-use crate::{
-    expr::is_repeatable,
-    plan::{Access, Block, Computed, Input, Source, index_of},
-};
+use crate::plan::{Access, Block, Computed, Input, index_of};
 use cohort_engine::{
     env::processors,
+    invariant::broken,
     txn::{KeyRange, Read},
-    types::TreeId,
+    types::{Index, Table, TreeId, key as keys},
 };
+use known::Known;
 use std::collections::BTreeMap;
 use team::Team;
 
-/// What takes less is read by one thread: about 10 milliseconds. 1 is the next row of a scan, ...
-const WORK_MIN: f64 = 20_000.0;
+/// What takes less is read by one thread: about 4 milliseconds. 1 is the next row of a scan, ...
+const WORK_MIN: f64 = 10_000.0;
 /// ... and this a row of a table that is looked up.
 const LOOKED_UP: f64 = 4.0;
 /// What it costs to try a row that is kept.
 const TRIED: f64 = 0.3;
+/// What it costs to ask a subquery for each row; other conditions come first.
+const ASKED: f64 = 1.0;
 /// A part is so much work, about: a helper that is wanted elsewhere is so in a millisecond or two.
 const PART_WORK: f64 = 2_000.0;
 const PARTS_MAX: f64 = 4_096.0;
@@ -69,7 +72,9 @@ fn cut(
 
 /// What is read of the first table.
 struct First<'b> {
+    table: &'b Table,
     access: &'b Access,
+    index: Option<&'b Index>,
     tree: TreeId,
     ranges: Vec<KeyRange>,
     /// So many parts are to be made of it.
@@ -87,6 +92,47 @@ impl First<'_> {
         }
     }
 
+    /// Has each group in one part, where the rows of each come one after the other, and so many first parts
+    /// of a key tell groups apart.
+    fn whole_groups(
+        &self,
+        parts: Parts,
+        parts_of_key: usize,
+        context: &mut ExecContext,
+    ) -> Result<Parts, Stop> {
+        let mut whole = Parts::new();
+        let mut before: Option<KeyRange> = None;
+        for part in parts.into_values() {
+            let Some(last) = &mut before else {
+                before = Some(part);
+                continue;
+            };
+            let first = context.txn.end_key(self.tree, &part, false)?;
+            let begin = first.map(|key| self.begin_of_group(&key, parts_of_key));
+            match begin.transpose()?.filter(|begin| *begin > last.low) {
+                // All of it belongs to the group before, or there is nothing in it.
+                None => last.high = part.high,
+                Some(begin) => {
+                    last.high = Some(begin.clone());
+                    whole.insert(last.low.clone(), last.clone());
+                    before = Some(KeyRange { low: begin, ..part });
+                }
+            }
+        }
+        whole.extend(before.map(|last| (last.low.clone(), last)));
+        Ok(whole)
+    }
+
+    fn begin_of_group(&self, key: &[u8], parts_of_key: usize) -> Result<Vec<u8>, Stop> {
+        let index = self.index.filter(|index| parts_of_key <= index.parts.len());
+        let length = index.map(|index| keys::parts_length(self.table, index, parts_of_key, key));
+        // Groups that the key of the row behind an entry tells apart are entries.
+        let begin = key.get(..length.transpose()?.unwrap_or(key.len()));
+        Ok(begin
+            .ok_or_else(|| broken("a key is as long as its parts"))?
+            .to_vec())
+    }
+
     /// Its parts.
     fn parts(&self, context: &mut ExecContext) -> Result<Parts, Stop> {
         let count = self.parts.div_ceil(self.ranges.len().max(1));
@@ -98,61 +144,63 @@ impl First<'_> {
     }
 }
 
-/// Who reads a block, and the parts of what is read. `None`: one thread is to read it.
-fn team<'b>(
+/// Who reads a block, and what.
+struct Plan<'b> {
+    first: First<'b>,
+    parts: Parts,
+    team: Team,
+    /// The subqueries that are needed for it.
+    subqueries: Vec<usize>,
+}
+
+/// How several threads read a block, and evaluate these expressions of each row. If groups come in turn:
+/// so many first parts of a key tell them apart, and none is cut. `None`: one thread is to read it.
+fn plan<'b>(
     run: &mut BlockRun<'b>,
+    others: impl Iterator<Item = &'b Computed>,
+    in_turn: Option<usize>,
     context: &mut ExecContext,
-) -> Result<Option<(First<'b>, Parts, Team)>, Stop> {
+) -> Result<Option<Plan<'b>>, Stop> {
     let block = run.block;
     let most = context.threads.min(processors());
     let is_fit = context.plain_read == Read::Plain
         && context.measures.is_none()
         && block.outer.is_empty()
         && block.early.is_empty()
-        && block.sources.iter().all(is_plain)
         // Each thread would choose by the rows it meets.
         && block.sources.iter().skip(1).all(|source| source.ways.is_empty());
     if most < 2 || !is_fit {
         return Ok(None);
     }
+    let Some(subqueries) = known::needed(block, others) else {
+        return Ok(None);
+    };
     let Some(first) = first(run, context)? else {
         return Ok(None);
     };
-    let parts = first.parts(context)?;
+    let mut parts = match in_turn {
+        // A group could have rows in several of them.
+        Some(_) if first.ranges.len() > 1 => return Ok(None),
+        _ => first.parts(context)?,
+    };
+    if let Some(parts_of_key) = in_turn {
+        parts = first.whole_groups(parts, parts_of_key, context)?;
+    }
     if parts.len() < 2 {
         return Ok(None);
     }
     let Some(team) = Team::new(most - 1, context) else {
         return Ok(None);
     };
-    if run.kept_tables().is_none() {
+    if Known::of(run, &subqueries).is_none() {
         team.give_back();
     }
-    Ok(Some((first, parts, team)))
-}
-
-/// Whether they depend on nothing but the row and constants.
-fn all_repeatable<'e>(exprs: impl IntoIterator<Item = &'e Computed>) -> bool {
-    let mut exprs = exprs.into_iter();
-    exprs.all(|one| one.subqueries.is_empty() && is_repeatable(&one.expr))
-}
-
-/// Whether a table is stored and read as it is, by whatever key, or kept as it is.
-fn is_plain(source: &Source) -> bool {
-    let Input::Table(table, access) = &source.input else {
-        return false;
-    };
-    let outer = source.outer_join.iter().flat_map(|(_, after)| after);
-    let conditions = source.filter.iter().chain(&source.alone).chain(outer);
-    let mut keys = source.kept.iter().flatten();
-    let mut paths = std::iter::once(access).chain(&source.ways);
-    !table.is_temporary()
-        && source.apart.is_none()
-        && source.lock.is_none()
-        && source.ranks.is_empty()
-        && paths.all(|path| path.search.is_none())
-        && all_repeatable(conditions)
-        && keys.all(|(before, own)| is_repeatable(before) && is_repeatable(own))
+    Ok(Some(Plan {
+        first,
+        parts,
+        team,
+        subqueries,
+    }))
 }
 
 /// What is read of the first table, if it is some of a tree, each entry once.
@@ -194,7 +242,9 @@ fn first<'b>(run: &mut BlockRun<'b>, context: &mut ExecContext) -> Result<Option
     };
     let by_index = index.filter(|_| access.index.is_some());
     Ok(ranges.map(|ranges| First {
+        table,
         access,
+        index,
         tree: by_index.map_or(table.rows, |index| index.tree),
         ranges,
         parts: parts as usize, // at most PARTS_MAX
@@ -206,6 +256,14 @@ fn first<'b>(run: &mut BlockRun<'b>, context: &mut ExecContext) -> Result<Option
 fn work(block: &Block, rows: f64, looks_up: bool) -> f64 {
     let mut left = rows;
     let mut work = rows * if looks_up { LOOKED_UP } else { 1.0 };
+    let is_asked_for_each = |n: &usize| {
+        let subquery = block.subqueries.get(*n);
+        subquery.is_some_and(|subquery| subquery.query.correlated)
+    };
+    if let Some(first) = block.sources.first() {
+        let needed = first.filter.iter().flat_map(|one| &one.subqueries);
+        work += rows * ASKED * needed.filter(|n| is_asked_for_each(n)).count() as f64;
+    }
     for pair in block.sources.windows(2) {
         let [before, source] = pair else {
             continue;

@@ -1,6 +1,6 @@
 //! The threads that read for one statement: their slots, transactions and contexts.
 
-use super::super::{ExecContext, Handler, Patience, Searches, Tables};
+use super::super::{ExecContext, Handler, Patience, Searches, Tables, apart::TablesApart};
 use crate::{
     error::SqlError,
     expr::{Environment, EvalContext, Statement, VariableScope},
@@ -212,10 +212,10 @@ impl Team {
             demands: shared.demands,
             ignore: shared.ignore,
             safe_updates: false,
-            threads: 1,
+            threads: if session.is_some() { shared.threads } else { 1 },
             lent,
             handler: Handler::default(),
-            tables: Tables::default(),
+            tables: Tables::for_helper(&shared.apart),
             rows_counted: None,
             patience: Patience::default(),
             searches: Searches::default(),
@@ -237,6 +237,9 @@ pub(super) struct Shared<'s> {
     /// For each of them.
     pub memory_bytes: usize,
     counts_io: bool,
+    apart: TablesApart,
+    /// For the statement's thread, before others help it.
+    threads: usize,
 }
 
 impl<'s> Shared<'s> {
@@ -252,6 +255,8 @@ impl<'s> Shared<'s> {
             ignore: context.eval.ignore,
             memory_bytes: context.memory_bytes / (team.most + 1),
             counts_io: context.io.is_wanted(),
+            apart: context.tables.apart.share(),
+            threads: context.threads,
         }
     }
 }

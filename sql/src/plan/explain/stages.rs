@@ -41,7 +41,7 @@ pub(super) fn grouped(step: Step, grouping: &Grouping, within: &Within<'_, '_>) 
         let operation = format!("Group aggregate with rollup: {functions}");
         return aggregate(sorted, operation, None).with("group_by", true);
     }
-    if within.block.grouped_in_turn {
+    if within.block.grouped_in_turn.is_some() {
         let operation = format!("Group aggregate: {functions}");
         return aggregate(step, operation, None).with("group_by", true);
     }

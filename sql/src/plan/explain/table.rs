@@ -185,7 +185,7 @@ impl Explainer {
             if i == 0 {
                 let grouping = block.grouping.as_ref().filter(|g| !g.keys.is_empty());
                 let rolls_up = grouping.is_some_and(|g| g.rollup.is_some());
-                let gathers = grouping.is_some() && !rolls_up && !block.grouped_in_turn;
+                let gathers = grouping.is_some() && !rolls_up && block.grouped_in_turn.is_none();
                 if gathers || block.distinct {
                     row.extra.push("Using temporary".into());
                 }
