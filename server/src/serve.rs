@@ -196,8 +196,19 @@ fn open_log(settings: &Settings, directory: &Path) -> Result<(), String> {
     })
 }
 
+/// What `innodb_buffer_pool_size` is at least, in bytes, as in MySQL.
+const POOL_MIN: u64 = 5 << 20;
+
 fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
     let defaults = EngineOptions::default();
+    if let Some(pool) = settings.innodb_buffer_pool_size
+        && pool < POOL_MIN
+    {
+        return Err(format!(
+            "innodb_buffer_pool_size is {pool}, and {POOL_MIN} bytes (5M) are needed at least; leave it \
+             out for 128M"
+        ));
+    }
     let options = EngineOptions {
         server_id: settings.server_id.unwrap_or(defaults.server_id),
         delta_bytes: bytes(settings.cohort_delta_size, defaults.delta_bytes),

@@ -466,9 +466,13 @@ impl BaseSnapshot {
             opened: Arc::clone(&self.opened),
         })
     }
+    /// Memory for the pages of the file, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.opened.cache_bytes
+    }
     /// Whether all pages of the file fit into the memory for them.
     pub(super) fn fits_memory(&self) -> bool {
-        self.opened.file.length() <= self.opened.cache_bytes as u64
+        self.opened.file.length() <= self.memory_bytes() as u64
     }
     /// How many entries a tree has.
     pub fn tree_len(&self, tree: TreeId) -> Result<u64, StoreError> {

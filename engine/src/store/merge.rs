@@ -38,6 +38,21 @@ pub fn merge(
     merged.map(|()| read)
 }
 
+/// Looks up what a merge will change, and nothing else: a page that cannot be read is an error here, as it
+/// would be there.
+pub fn look_up(
+    delta: &Delta,
+    base: &BaseSnapshot,
+    wanted: impl Fn(TreeId) -> bool,
+) -> Result<(), StoreError> {
+    for item in delta.newest() {
+        if wanted(item.key().tree()) {
+            base.get(item.key().tree(), item.key().key(), |_| ())?;
+        }
+    }
+    Ok(())
+}
+
 /// Puts the keys that a sealed delta has of some trees into other trees, from `(one, into the
 /// other)`: for those who build from the Base's rows and follow their changes.
 pub fn note(

@@ -54,7 +54,7 @@ pub use delta::{Delta, Horizon, Put, Stamp};
 pub use error::StoreError;
 pub use file::Traffic;
 pub use key::TreeKey;
-pub use merge::{merge, note};
+pub use merge::{look_up, merge, note};
 pub use postings::{Numbering, Postings, Term, TextTree, WordChanges, change_row, each_entry};
 pub use scan::{Batch, Cursor, KeyRange, Overlay, Window};
 pub use view::View;

@@ -1,7 +1,12 @@
 //! Reading ahead for a merge: the pages it is about to change are brought into memory by several
 //! threads at once. Alone it would wait for the disk at each of them, one after the other.
 
-use super::{Delta, TreeKey, base::BaseSnapshot, delta::DeltaItem, file::read_by_this_thread};
+use super::{
+    Delta, TreeKey,
+    base::{BaseSnapshot, PAGE},
+    delta::DeltaItem,
+    file::read_by_this_thread,
+};
 use crate::env::with_readers;
 use parking_lot::{Condvar, Mutex};
 use std::{collections::VecDeque, iter::Fuse};
@@ -9,16 +14,19 @@ use std::{collections::VecDeque, iter::Fuse};
 /// So many threads read. They mostly wait for the disk; where the system has the pages in its cache they
 /// do not, and more of them would take the processors from the statements.
 const READERS: usize = 3;
-/// So many keys they are ahead, at most; their pages must fit into the smallest of caches.
-const AHEAD: usize = 2048;
+/// Their pages are so many bytes at most, and ...
+const AHEAD_BYTES: usize = 8 << 20;
+/// ... this part of the memory for pages: half of it may hold what was changed.
+const AHEAD_OF_MEMORY: usize = 4;
 /// Fewer keys are not worth the threads.
 const WORTH_IT: i64 = 1024;
 /// So many keys a thread takes at a time.
 const CHUNK: usize = 32;
 
 /// The keys whose pages are to be read.
-#[derive(Default)]
 struct Wanted {
+    /// So many chunks they are behind at most.
+    chunks_max: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -34,7 +42,7 @@ impl Wanted {
         let mut state = self.state.lock();
         state.chunks.extend(chunks);
         // Who merges has come further than these.
-        let late = state.chunks.len().saturating_sub(AHEAD / CHUNK);
+        let late = state.chunks.len().saturating_sub(self.chunks_max);
         state.chunks.drain(..late);
         self.changed.notify_all();
     }
@@ -75,15 +83,29 @@ impl Drop for Over<'_> {
 struct Ahead<'w, I: Iterator> {
     items: Fuse<I>,
     taken: VecDeque<I::Item>,
+    /// How many bytes the pages of those that were taken are, about, and may be.
+    bytes: usize,
+    bytes_max: usize,
     wanted: &'w Wanted,
+}
+
+/// How many bytes the page of an item has at least. redb gives what is larger a page of its own.
+fn page_bytes(item: &DeltaItem<'_>) -> usize {
+    let value = item.value.as_ref().map_or(0, |value| value.len());
+    value.next_power_of_two().max(PAGE)
 }
 
 impl<'a, I: Iterator<Item = DeltaItem<'a>>> Iterator for Ahead<'_, I> {
     type Item = DeltaItem<'a>;
     fn next(&mut self) -> Option<DeltaItem<'a>> {
-        if self.taken.len() <= AHEAD / 2 {
+        if self.bytes <= self.bytes_max / 2 {
             let known = self.taken.len();
-            self.taken.extend(self.items.by_ref().take(AHEAD / 2));
+            while self.bytes < self.bytes_max
+                && let Some(item) = self.items.next()
+            {
+                self.bytes += page_bytes(&item);
+                self.taken.push_back(item);
+            }
             let keys: Vec<_> = self
                 .taken
                 .range(known..)
@@ -93,7 +115,9 @@ impl<'a, I: Iterator<Item = DeltaItem<'a>>> Iterator for Ahead<'_, I> {
                 self.wanted.add(keys.chunks(CHUNK).map(<[TreeKey]>::to_vec));
             }
         }
-        self.taken.pop_front()
+        let item = self.taken.pop_front()?;
+        self.bytes -= page_bytes(&item);
+        Some(item)
     }
 }
 
@@ -110,12 +134,19 @@ pub(super) fn with_read_ahead<'a, R>(
         let merged = merge(&mut items);
         return (merged, read_by_this_thread() - before);
     }
-    let wanted = Wanted::default();
+    let bytes_max = (base.memory_bytes() / AHEAD_OF_MEMORY).min(AHEAD_BYTES);
+    let wanted = Wanted {
+        chunks_max: (bytes_max / PAGE).div_ceil(CHUNK),
+        state: Mutex::default(),
+        changed: Condvar::new(),
+    };
     let merged = || {
         let _over = Over(&wanted);
         let mut ahead = Ahead {
             items: items.fuse(),
             taken: VecDeque::new(),
+            bytes: 0,
+            bytes_max,
             wanted: &wanted,
         };
         merge(&mut ahead)

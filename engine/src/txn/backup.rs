@@ -207,8 +207,9 @@ impl Engine {
 /// Lets commits go first.
 struct Pace<'e> {
     engine: &'e Inner,
-    /// Since when it works, in nanoseconds, and what it has done since.
+    /// Since when it works, in nanoseconds, how long it waited for the sink since, and what it has done.
     since: u64,
+    waited: u64,
     bytes: usize,
     /// How many commits there were before.
     commits: u64,
@@ -224,9 +225,19 @@ impl<'e> Pace<'e> {
         Pace {
             engine,
             since: engine.env.monotonic_nanos(),
+            waited: 0,
             bytes: 0,
             commits: engine.log.status().commits,
         }
+    }
+    /// So many bytes are given to the sink.
+    fn give<R>(&mut self, bytes: usize, give: impl FnOnce() -> R) -> R {
+        let env = &self.engine.env;
+        let begun = env.monotonic_nanos();
+        let given = give();
+        self.waited += env.monotonic_nanos().saturating_sub(begun);
+        self.done(bytes);
+        given
     }
     fn done(&mut self, bytes: usize) {
         self.bytes += bytes;
@@ -235,7 +246,8 @@ impl<'e> Pace<'e> {
         }
         let env = &self.engine.env;
         if self.engine.log.status().commits != self.commits {
-            let worked = env.monotonic_nanos().saturating_sub(self.since);
+            let since = env.monotonic_nanos().saturating_sub(self.since);
+            let worked = since.saturating_sub(self.waited);
             env.sleep(Duration::from_nanos(worked.saturating_mul(Self::REST)));
         }
         *self = Pace::new(self.engine);
@@ -269,9 +281,8 @@ impl<'s> Counted<'s> {
     fn take(&mut self, bytes: &[u8]) -> Result<(), TxnError> {
         self.length += bytes.len() as u64;
         self.sum.update(bytes);
-        self.sink.bytes(bytes)?;
-        self.pace.done(bytes.len());
-        Ok(())
+        let Counted { sink, pace, .. } = self;
+        pace.give(bytes.len(), || sink.bytes(bytes))
     }
     fn end_file(&mut self, is_whole: bool) -> Result<(), TxnError> {
         self.sink.end(FileEnd {

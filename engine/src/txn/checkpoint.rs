@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Seq,
     env::alone,
-    store::{Delta, StoreError, View, merge, note},
+    store::{Delta, StoreError, View, look_up, merge, note},
 };
 use std::{
     collections::HashSet,
@@ -101,13 +101,18 @@ impl Inner {
         if let Some((notice, text)) = self.checkpointer.finished(&result) {
             self.env.notice(notice, &text);
         }
+        if result.is_err() {
+            // At once, as others read: from a file whose change failed redb reads what it has in memory,
+            // and no more. What fails here is met again by the next change.
+            let _ = self.mend_base();
+        }
         retired.deltas.retain(|delta| Arc::strong_count(delta) > 1);
         result
     }
     fn checkpoint_steps(&self, retired: &mut Retired) -> Result<(), TxnError> {
         self.mend_base()?;
-        if let Some(sealed) = retired.sealed.take() {
-            self.merge_sealed(sealed, retired)?;
+        if let Some(sealed) = retired.sealed.clone() {
+            self.merge_sealed(&sealed, retired)?;
         }
         let view = self.views.load();
         let known = self.definitions.placed().version();
@@ -118,8 +123,9 @@ impl Inner {
             return Ok(());
         }
         drop(view);
-        let sealed = self.seal(retired);
-        self.merge_sealed(sealed, retired)
+        let sealed = Arc::new(self.seal(retired));
+        retired.sealed = Some(Arc::clone(&sealed));
+        self.merge_sealed(&sealed, retired)
     }
     /// Has the Base take changes, if it can after those that failed.
     pub fn mend_base(&self) -> Result<(), TxnError> {
@@ -130,17 +136,13 @@ impl Inner {
         }
         Ok(())
     }
-    /// Merges what was sealed, or keeps it for the next time.
-    fn merge_sealed(&self, sealed: Sealed, retired: &mut Retired) -> Result<(), TxnError> {
-        let durable = self.log.wait_visible(sealed.seq);
-        let durable = durable.and_then(|()| self.log.wait_durable(sealed.seq));
-        let merged = durable
-            .map_err(TxnError::from)
-            .and_then(|()| self.merge(&sealed, retired));
-        if merged.is_err() {
-            retired.sealed = Some(sealed);
-        }
-        merged
+    /// Merges what was sealed, which is kept until that is done.
+    fn merge_sealed(&self, sealed: &Sealed, retired: &mut Retired) -> Result<(), TxnError> {
+        self.log.wait_visible(sealed.seq)?;
+        self.log.wait_durable(sealed.seq)?;
+        self.merge(sealed, retired)?;
+        retired.sealed = None;
+        Ok(())
     }
     fn seal(&self, retired: &Retired) -> Sealed {
         let position = self.log.position();
@@ -176,9 +178,13 @@ impl Inner {
         self.checkpointer.keys_done.store(0, Ordering::Relaxed);
         let texts = sealed.dictionary.text_trees();
         let before = self.base.snapshot()?;
+        let wanted = |tree| wanted.contains(&tree);
+        if self.checkpointer.failure().is_some() {
+            // If it is a page that cannot be read, it fails here, and costs nobody else anything.
+            look_up(&sealed.delta, &before, wanted)?;
+        }
         let mut write = self.base.write()?;
         let done = &self.checkpointer.keys_done;
-        let wanted = |tree| wanted.contains(&tree);
         let read_bytes = merge(&sealed.delta, &mut write, wanted, (&texts, &before), done)?;
         drop(before);
         note(&sealed.delta, &write, &self.checkpointer.noted.lock())?;

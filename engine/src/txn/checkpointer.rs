@@ -64,7 +64,7 @@ pub(super) struct Retired {
     /// The same for the list of prepared transactions.
     pub prepared: Option<u64>,
     /// What was sealed and could not be merged yet.
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<Arc<Sealed>>,
 }
 
 impl Checkpointer {

@@ -274,6 +274,48 @@ fn a_damaged_table_does_not_stop_the_others_and_can_be_dropped() {
     assert_eq!(all_rows(&open(&disk.env()), &other).len(), 30);
 }
 
+/// A page cannot be read, and is to be changed: checkpoints fail, and whoever does not need it reads on.
+#[test]
+fn a_page_that_cannot_be_merged_costs_nobody_else() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let (t, other) = (create(&engine), create_table(&engine, "other", true));
+    fill(&engine, &t, 0..2_000);
+    fill(&engine, &other, 0..2_000);
+    engine.close().unwrap();
+    // The entries of an index are written without a look at its pages. 1998 is the last row with a 3.
+    let probe = [key_of(&t, 1, 3), key_of(&t, 0, 1_998)].concat();
+    let contents = disk.contents(&base_path()).unwrap();
+    let at = contents
+        .windows(probe.len())
+        .position(|bytes| bytes == probe);
+    let flip = Damage::Flip {
+        offset: at.unwrap(),
+        bit: 3,
+    };
+    disk.damage(&base_path(), flip);
+    let cold = EngineOptions {
+        base_cache_bytes: 0,
+        ..options()
+    };
+    let engine = try_open(&disk.env(), cold).unwrap();
+    let mut older = begin(&engine, Isolation::RepeatableRead);
+    assert!(get(&mut older, &other, 1_000, Read::Plain).unwrap().is_some());
+    let mut txn = begin(&engine, Isolation::RepeatableRead);
+    insert(&mut txn, &t, (9_999, Some(3), None)).unwrap();
+    txn.commit("test").unwrap();
+    for _ in 0..5 {
+        engine.checkpoint().unwrap_err();
+        assert_eq!(all_rows(&engine, &other).len(), 2_000);
+    }
+    drop(older);
+    disk.damage(&base_path(), flip);
+    let checkpoint = (0..5).find_map(|_| engine.checkpoint().ok());
+    assert!(checkpoint.is_some(), "{:?}", engine.checkpoint());
+    assert_eq!(all_rows(&engine, &t).len(), 2_001);
+    check_indexes(&engine, &t);
+}
+
 #[test]
 fn a_read_that_fails_costs_who_reads_and_nobody_else() {
     let disk = disk();
