@@ -317,8 +317,9 @@ impl BaseFile {
         let rewritten = base
             .file
             .write_at(&slot.encode(), slot_offset(place))
-            .and_then(|()| base.file.set_len(physical(slot.length)))
-            .and_then(|()| base.file.sync_data());
+            .and_then(|()| base.file.sync_data())
+            // Only then: should this header be lost, the other one may have a longer file.
+            .and_then(|()| base.cut(physical(slot.length)));
         rewritten.map_err(|error| base.io("write", &error))?;
         *slots = Slots {
             slots: match place {
@@ -559,6 +560,14 @@ impl BaseFile {
         drop(groups);
         self.file.sync_data()?;
         self.slots.lock().synced = true;
+        Ok(())
+    }
+    /// Takes away what an earlier process had added and not committed.
+    fn cut(&self, length: u64) -> io::Result<()> {
+        if self.file.len()? > length {
+            self.file.set_len(length)?;
+            self.file.sync_data()?;
+        }
         Ok(())
     }
     /// Cuts or extends the file.

@@ -300,7 +300,11 @@ fn a_page_that_cannot_be_merged_costs_nobody_else() {
     };
     let engine = try_open(&disk.env(), cold).unwrap();
     let mut older = begin(&engine, Isolation::RepeatableRead);
-    assert!(get(&mut older, &other, 1_000, Read::Plain).unwrap().is_some());
+    assert!(
+        get(&mut older, &other, 1_000, Read::Plain)
+            .unwrap()
+            .is_some()
+    );
     let mut txn = begin(&engine, Isolation::RepeatableRead);
     insert(&mut txn, &t, (9_999, Some(3), None)).unwrap();
     txn.commit("test").unwrap();
