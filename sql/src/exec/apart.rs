@@ -116,7 +116,7 @@ impl<'b> BlockRun<'b> {
             }
             None => return Ok(None),
         };
-        self.probe(context, source, &rows, &apart.keys, each)
+        self.probe(context, (0, source), &rows, &apart.keys, each)
             .map(Some)
     }
 

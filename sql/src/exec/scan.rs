@@ -162,20 +162,21 @@ impl<'b> BlockRun<'b> {
             for place in 0..rows.rows.len() {
                 let row = rows.rows.get(place, &mut cursor)?;
                 self.put_row(source, rows.whole, row);
+                self.put_key(at, source, row);
                 if self.computed_row(context, source, each)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
             }
             return Ok(Flow::Continue);
         }
-        self.probe(context, source, &rows, keys, each)
+        self.probe(context, (at, source), &rows, keys, each)
     }
 
     /// Calls `each` for the rows of a hash table that match the row as it is.
     pub(super) fn probe(
         &mut self,
         context: &mut ExecContext,
-        source: &'b Source,
+        (at, source): (usize, &'b Source),
         rows: &Computed,
         keys: &[(Expr, Expr)],
         each: &mut Each<'_, 'b>,
@@ -189,6 +190,7 @@ impl<'b> BlockRun<'b> {
         for place in rows.by_key.places(&key) {
             let row = rows.rows.get(place, &mut cursor)?;
             self.put_row(source, rows.whole, row);
+            self.put_key(at, source, row);
             if self.computed_row(context, source, each)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
@@ -224,6 +226,16 @@ impl<'b> BlockRun<'b> {
             {
                 slot.clone_from(value);
             }
+        }
+    }
+
+    /// Where the key of a row is wanted it is kept behind its values.
+    fn put_key(&mut self, at: usize, source: &Source, row: &[Value]) {
+        if source.keyed
+            && let (Some(Value::Bytes(key)), Some(state)) = (row.last(), self.sources.get_mut(at))
+        {
+            state.key.clear();
+            state.key.extend_from_slice(key);
         }
     }
 
@@ -306,7 +318,8 @@ impl<'b> BlockRun<'b> {
         self.hash_table(context, source, (Arc::new(rows), false), &apart.keys)
     }
 
-    /// The rows of a stored table that its own conditions admit: of each, the wanted columns.
+    /// The rows of a stored table that its own conditions admit: of each the wanted columns, and its key if
+    /// that is wanted.
     fn rows_to_keep(
         &mut self,
         context: &mut ExecContext,
@@ -327,12 +340,17 @@ impl<'b> BlockRun<'b> {
             }
             let first = run.row.get_mut(source.first_slot..).unwrap_or_default();
             let take = |column: &u16| first.get_mut(usize::from(*column)).map(std::mem::take);
-            let row: Vec<Value> = source
+            let mut row: Vec<Value> = source
                 .wanted
                 .iter()
                 .map(take)
                 .map(Option::unwrap_or_default)
                 .collect();
+            if source.keyed {
+                let state = run.sources.get(at);
+                let key = state.ok_or_else(|| broken("a block reads its own sources"))?;
+                row.push(Value::Bytes(key.key.clone()));
+            }
             rows.push(row, memory::of_table(context), context)?;
             Ok(Some(Flow::Continue))
         })?;

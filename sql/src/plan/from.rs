@@ -72,7 +72,7 @@ pub(super) struct From {
     pub star: Star,
     /// The order of the only table, which is a view, and the leaves that it stands for.
     pub order: Option<(Range<usize>, Vec<SortKey>)>,
-    /// The keys of the rows are wanted: no hash tables, which forget them.
+    /// The keys of the rows are wanted, to change them.
     pub keyed: bool,
 }
 

@@ -270,7 +270,7 @@ impl Planner<'_> {
             return Ok(Step {
                 factor: rows * figure.share * EQUAL_SHARE.powi(linked.len().min(4) as i32),
                 each: rows,
-                kept: (hashes && !from.keyed).then_some((rows * (1.0 + HASHED), PROBED)),
+                kept: hashes.then_some((rows * (1.0 + HASHED), PROBED)),
             });
         };
         let engine = self.context.engine;
@@ -288,7 +288,7 @@ impl Planner<'_> {
             true => (HASHED, PROBED),
             false => (KEPT, kept * TRIED),
         };
-        let may = !from.keyed && !searches && (may_hash || fits && !hashes);
+        let may = !searches && (may_hash || fits && !hashes);
         Ok(Step {
             factor: rows * figure.share * share,
             each: reading(&choice),

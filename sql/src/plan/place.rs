@@ -272,7 +272,7 @@ impl Planner<'_> {
             let read = from.leaves.get(leaf);
             let lateral = read.is_some_and(|l| l.is_lateral(self.names()));
             let stored = read.and_then(Leaf::stored).is_some();
-            let anew = position == 0 || from.keyed || lateral || self.searches(leaf);
+            let anew = position == 0 || lateral || self.searches(leaf);
             let looked_up = bounded && !is_kept;
             let kept = (!anew && !looked_up)
                 .then(|| hash_keys(conditions, self.names(), leaf, all_before))
@@ -296,6 +296,7 @@ impl Planner<'_> {
                 let ranks = search::ranks_of(leaf, names, conditions, &read);
                 let source = source(taken, table, choice, kept, ranks, (&outlook.wanted, share));
                 block.sources.push(Source {
+                    keyed: from.keyed && matches!(source.input, Input::Table(..)),
                     lateral,
                     merged: table.within != 0,
                     ..source
@@ -482,6 +483,7 @@ fn source(
         filter: Vec::new(),
         outer_join: None,
         kept,
+        keyed: false,
         apart: None,
         alone: Vec::new(),
         ways,

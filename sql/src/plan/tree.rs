@@ -433,6 +433,8 @@ pub struct Source {
     /// Its rows are read once and kept, whatever the rows before it are: to be looked up in a hash table
     /// by these expressions of the rows before and of its own, or, without any, tried one after the other.
     pub kept: Option<Vec<(Expr, Expr)>>,
+    /// The keys of its rows are wanted, as it may be changed: they are kept with the rows.
+    pub keyed: bool,
     /// Another way, once that pays, to the rows of the first table of a block that sees outer rows.
     pub apart: Option<Apart>,
     /// Those of its conditions that need no other row, if it is stored and kept: what they refuse is not

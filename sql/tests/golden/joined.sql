@@ -61,3 +61,23 @@ UPDATE z SET a = 3 WHERE a/b > 5;
 DELETE FROM z WHERE 1/b > 100;
 INSERT IGNORE INTO z VALUES (1/0, 1);
 SELECT * FROM z;
+
+-- Tables that are looked up by hash, as they have no index for it: the rows that are changed are theirs.
+CREATE TABLE hashed_a (id INT PRIMARY KEY, x INT, y INT);
+CREATE TABLE hashed_b (x INT, z INT, KEY (z));
+INSERT INTO hashed_a VALUES (1, 10, 0), (2, 20, 0), (3, 30, 0), (4, NULL, 0), (5, 50, 0);
+INSERT INTO hashed_b VALUES (10, 1), (30, 3), (NULL, 4), (50, 5), (60, 6);
+UPDATE hashed_a a JOIN hashed_b b ON a.x = b.x SET a.y = 1, b.z = b.z + 100;
+SELECT * FROM hashed_a ORDER BY id;
+SELECT * FROM hashed_b ORDER BY z;
+UPDATE hashed_a a LEFT JOIN hashed_b b ON a.x = b.x AND b.z > 102 SET a.y = IFNULL(b.z, -1), b.z = b.z * 2;
+SELECT * FROM hashed_a ORDER BY id;
+SELECT * FROM hashed_b ORDER BY z;
+UPDATE hashed_a a JOIN (SELECT x, COUNT(*) AS n FROM hashed_b GROUP BY x) d ON a.x = d.x SET a.y = d.n;
+SELECT * FROM hashed_a ORDER BY id;
+DELETE a, b FROM hashed_a a JOIN hashed_b b ON a.x = b.x WHERE b.z > 150;
+SELECT * FROM hashed_a ORDER BY id;
+SELECT * FROM hashed_b ORDER BY z;
+DELETE b FROM hashed_a a RIGHT JOIN hashed_b b ON a.x = b.x WHERE a.id IS NULL;
+SELECT * FROM hashed_b ORDER BY z;
+SELECT COUNT(*) FROM hashed_b FORCE INDEX (z) WHERE z > 0;
