@@ -34,6 +34,8 @@ pub(super) struct BlockRun<'b> {
     /// What subqueries were run with before, by their numbers.
     pub inner: Vec<Option<Box<BlockRun<'b>>>>,
     pub remembered: Vec<Remembered>,
+    /// All that is wanted is whether there is a row.
+    pub first_only: bool,
 }
 
 /// What is done with each row.
@@ -147,9 +149,18 @@ impl<'b> BlockRun<'b> {
             entered: vec![false; block.sources.len()],
             inner: block.subqueries.iter().map(|_| None).collect(),
             remembered: block.subqueries.iter().map(Remembered::new).collect(),
+            first_only: false,
         };
         run.take_outer(outer);
         run
+    }
+
+    /// One of which all that is wanted is whether there is a row.
+    pub(super) fn for_first_row(block: &'b Block, outer: &[Value]) -> BlockRun<'b> {
+        BlockRun {
+            first_only: true,
+            ..BlockRun::new(block, outer)
+        }
     }
 
     fn take_outer(&mut self, outer: &[Value]) {

@@ -476,6 +476,7 @@ impl<'b> Reader<'b> {
         let mut batch = Batch::default();
         // Rows are locked only as they are looked at, unless all will be.
         let (mut size, grows) = match self.scan {
+            Read::Plain if run.first_only => (1, true),
             Read::Plain => (BATCH_MIN, true),
             Read::Newest | Read::Locking(..) => (1, context.locks_ahead),
         };

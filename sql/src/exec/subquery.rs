@@ -350,7 +350,7 @@ impl<'b> BlockRun<'b> {
                 run.restart(&self.row);
                 run
             }
-            None => Box::new(BlockRun::new(block, &self.row)),
+            None => Box::new(BlockRun::for_first_row(block, &self.row)),
         };
         let mut read = |context: &mut ExecContext, sink: &mut RowSink| match run.prepare(context)? {
             true => run.each_row(context, &mut |_, context| sink(context, &mut Vec::new())),
