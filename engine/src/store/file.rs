@@ -415,8 +415,9 @@ impl BaseFile {
         }
     }
     fn fail(&self, error: StoreError) {
-        self.close();
+        // In this order: who finds it closed asks why.
         self.failure.lock().get_or_insert(error);
+        self.close();
     }
     /// What a write, a sync or a change of length came to, as redb hears it.
     fn written(&self, what: &str, result: io::Result<()>) {
