@@ -196,17 +196,16 @@ fn open_log(settings: &Settings, directory: &Path) -> Result<(), String> {
     })
 }
 
-/// What `innodb_buffer_pool_size` is at least, in bytes, as in MySQL.
-const POOL_MIN: u64 = 5 << 20;
-
 fn open(settings: &Settings, directory: &Path) -> Result<Engine, String> {
     let defaults = EngineOptions::default();
-    if let Some(pool) = settings.innodb_buffer_pool_size
-        && pool < POOL_MIN
+    let name = "innodb_buffer_pool_size";
+    let kind = variables::find(name).map(|variable| variable.kind);
+    if let (Some(pool), Ok(Kind::UInt { min, .. })) = (settings.innodb_buffer_pool_size, kind)
+        && pool < min
     {
         return Err(format!(
-            "innodb_buffer_pool_size is {pool}, and {POOL_MIN} bytes (5M) are needed at least; leave it \
-             out for 128M"
+            "{name} is {pool}, and {min} bytes are needed at least; leave it out for {}",
+            defaults.base_cache_bytes
         ));
     }
     let options = EngineOptions {

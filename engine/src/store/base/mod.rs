@@ -19,8 +19,9 @@
 //!
 //! A read that fails costs whoever reads, and nobody else. A change that fails leaves everything as
 //! it was, but redb cannot be used for another one: the file must be opened anew ([`Base::mend`]).
-//! Snapshots taken before go on reading what they read; as the file opened anew does not know of
-//! them, it takes no change until they are gone, or have had [`PATIENCE`].
+//! Snapshots taken before go on reading what they read, but if the change failed because a page could
+//! not be read: then redb gives them what it has in memory, and no more. As the file opened anew does
+//! not know of them, it takes no change until they are gone, or have had [`PATIENCE`].
 
 use super::{
     StoreError,
