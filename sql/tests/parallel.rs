@@ -114,7 +114,14 @@ fn fill(session: &mut Session) {
             numbers(3000)
         ),
     );
-    run(session, "ANALYZE TABLE t, k");
+    // The same with a primary key of two columns, of which the first one alone tells groups apart behind `a`.
+    run(session, "CREATE TABLE c LIKE t");
+    run(
+        session,
+        "ALTER TABLE c DROP PRIMARY KEY, ADD PRIMARY KEY (b, id)",
+    );
+    run(session, "INSERT INTO c SELECT * FROM t");
+    run(session, "ANALYZE TABLE t, k, c");
 }
 
 impl Random {
@@ -214,10 +221,11 @@ impl Random {
         if self.below(5) < 2 {
             return self.plain();
         }
-        let from = match self.below(6) {
+        let from = match self.below(7) {
             0..2 => self.join(),
             2 => "t FORCE INDEX (b)",
             3 => "t FORCE INDEX (a)",
+            4 => "c t FORCE INDEX (a)",
             _ => "t",
         };
         let aggregates: Vec<_> = (0..1 + self.below(3)).map(|_| self.aggregate()).collect();
@@ -227,6 +235,7 @@ impl Random {
             "t.s",
             "t.a",
             "t.m",
+            "t.a, t.b",
             "t.a, t.b",
             "t.id",
             "t.b, t.d",
@@ -336,6 +345,38 @@ fn several_threads_answer_what_one_does() {
         assert_eq!(alone, together, "{sql}");
     }
     assert!(helped > 30 || processors() < 2, "{helped}");
+}
+
+/// Groups that come in turn are whole, whatever parts of a key tell them apart: those of the index, of the row's
+/// key behind it, or some of both.
+#[test]
+fn groups_that_come_in_turn_are_whole() {
+    let ([mut session, _], lent) = sessions();
+    fill(&mut session);
+    let before = lent.load(Relaxed);
+    for table in ["t", "c t"] {
+        for index in ["PRIMARY", "a", "b", "s"] {
+            for keys in [
+                "t.a",
+                "t.a, t.b",
+                "t.b, t.a, t.id",
+                "t.b",
+                "t.b, t.d",
+                "t.d, t.b, t.id",
+                "t.b, t.id",
+                "t.id",
+                "t.s, t.b",
+            ] {
+                let sql = format!(
+                    "SELECT {keys}, COUNT(*), MIN(t.big), MAX(t.big) FROM {table} FORCE INDEX ({index}) \
+                     WHERE t.b < 3 GROUP BY {keys} HAVING COUNT(*) % 3 > 0"
+                );
+                let alone = answer(&mut session, 1, &sql);
+                assert_eq!(alone, answer(&mut session, 4, &sql), "{sql}");
+            }
+        }
+    }
+    assert!(lent.load(Relaxed) > before + 20 || processors() < 2);
 }
 
 /// A helper has as much room on its stack as the statement's thread.

@@ -362,7 +362,7 @@ impl<'b> BlockRun<'b> {
             _ => None,
         };
         if let Some(count) = counted {
-            groups.count_rows(self, count)?;
+            groups.count_rows(self, count);
         } else if possible && !block.ends.is_empty() {
             self.add_ends(&mut groups, context)?;
         } else if possible {

@@ -6,8 +6,9 @@
 use super::{
     ExecContext, Flow, Stop,
     apart::TablesApart,
+    distinct::ENTRY_BYTES,
     memory::{self, Memory},
-    row_store::{self, RowStore},
+    row_store::{self, Cursor, RowStore},
     subquery::{collect, run_query},
 };
 use crate::{
@@ -90,7 +91,7 @@ pub(super) fn rows(
                 slot.clone_from(value);
             }
         }
-        return Ok(Arc::new(stored(&derived.query, context, &outer)?));
+        return Ok(Arc::new(collect(&derived.query, context, &outer)?));
     }
     let address = std::ptr::from_ref(derived).addr();
     if let Some(rows) = context.tables.done.get(&address) {
@@ -98,28 +99,11 @@ pub(super) fn rows(
     }
     context.count_made(Made::Derived, derived);
     let rows = Arc::new(match &derived.recursion {
-        None => stored(&derived.query, context, &[])?,
-        Some(recursion) => {
-            let seed = collect(&derived.query, context, &[])?;
-            recurse(recursion, seed, context)?
-        }
+        None => collect(&derived.query, context, &[])?,
+        Some(recursion) => recurse(&derived.query, recursion, context)?,
     });
     context.tables.done.insert(address, Arc::clone(&rows));
     Ok(rows)
-}
-
-/// All rows of a query.
-fn stored(
-    query: &Query,
-    context: &mut ExecContext,
-    outer: &[Value],
-) -> Result<row_store::Rows, Stop> {
-    let mut rows = RowStore::default();
-    run_query(query, context, outer, &mut |context, row| {
-        rows.push(std::mem::take(row), memory::of_table(context), context)?;
-        Ok(Flow::Continue)
-    })?;
-    rows.finish()
 }
 
 /// The rows that a recursive part reads: those that came last.
@@ -133,8 +117,8 @@ pub(super) fn working(number: usize, context: &ExecContext) -> Rows {
 }
 
 fn recurse(
+    seed: &Query,
     recursion: &Recursion,
-    seed: Vec<Vec<Value>>,
     context: &mut ExecContext,
 ) -> Result<row_store::Rows, Stop> {
     if recursion.distinct {
@@ -145,26 +129,23 @@ fn recurse(
         seen: FxHashSet::default(),
         memory: Memory::default(),
     };
-    let mut working = new.keep(seed, context)?;
+    let mut working = new.rows(std::slice::from_ref(seed), context)?;
     let mut all = RowStore::default();
     let depth_max = context.eval.statement.cte_depth_max;
     let mut depth = 0;
-    while !working.is_empty() {
+    while working.len() > 0 {
         depth += 1;
         if depth > depth_max {
             return Err(SqlError::recursion_too_deep(depth).into());
         }
-        for row in &working {
-            all.push(row.clone(), memory::of_table(context), context)?;
+        let mut cursor = Cursor::default();
+        for place in 0..working.len() {
+            let row = working.get(place, &mut cursor)?.to_vec();
+            all.push(row, memory::of_table(context), context)?;
         }
-        let last = Arc::new(row_store::Rows::from(working));
-        working = Vec::new();
-        for part in &recursion.parts {
-            let rows = Arc::clone(&last);
-            context.tables.working.insert(recursion.number, rows);
-            let rows = collect(part, context, &[])?;
-            working.extend(new.keep(rows, context)?);
-        }
+        let last = Arc::new(working);
+        context.tables.working.insert(recursion.number, last);
+        working = new.rows(&recursion.parts, context)?;
     }
     context.tables.working.remove(&recursion.number);
     all.finish()
@@ -178,36 +159,47 @@ struct New<'r> {
 }
 
 impl New<'_> {
-    /// The rows, made what the seed's columns are; of a UNION DISTINCT only those not seen yet.
-    fn keep(
+    /// The new rows of queries.
+    fn rows(
         &mut self,
-        rows: Vec<Vec<Value>>,
+        queries: &[Query],
         context: &mut ExecContext,
-    ) -> Result<Vec<Vec<Value>>, Stop> {
-        let columns = &self.recursion.columns;
-        let mut new = Vec::with_capacity(rows.len());
-        for mut row in rows {
-            context.tick()?;
-            for (value, (name, ty)) in row.iter_mut().zip(columns) {
-                *value = kept(std::mem::take(value), ty, &mut context.eval);
-                if let (Value::Bytes(text), Some(ColumnType::VarChar(length))) = (value, ty.ty) {
-                    shorten(text, length, ty.collation, name, context)?;
+    ) -> Result<row_store::Rows, Stop> {
+        let mut rows = RowStore::default();
+        for query in queries {
+            run_query(query, context, &[], &mut |context, row| {
+                context.tick()?;
+                let mut row = std::mem::take(row);
+                if self.is_new(&mut row, context)? {
+                    rows.push(row, memory::of_table(context), context)?;
                 }
-            }
-            self.memory.take_row(&row)?;
-            if self.recursion.distinct {
-                let mut key = Vec::new();
-                for (value, (_, ty)) in row.iter().zip(columns) {
-                    hash_key(value, ty.collation, &mut key);
-                }
-                self.memory.take(key.len() + 48)?;
-                if !self.seen.insert(key) {
-                    continue;
-                }
-            }
-            new.push(row);
+                Ok(Flow::Continue)
+            })?;
         }
-        Ok(new)
+        rows.finish()
+    }
+
+    /// Makes a row what the seed's columns are. Of a UNION DISTINCT it is new if it was not seen yet.
+    fn is_new(&mut self, row: &mut [Value], context: &mut ExecContext) -> Result<bool, Stop> {
+        let columns = &self.recursion.columns;
+        for (value, (name, ty)) in row.iter_mut().zip(columns) {
+            *value = kept(std::mem::take(value), ty, &mut context.eval);
+            if let (Value::Bytes(text), Some(ColumnType::VarChar(length))) = (value, ty.ty) {
+                shorten(text, length, ty.collation, name, context)?;
+            }
+        }
+        if !self.recursion.distinct {
+            return Ok(true);
+        }
+        let mut key = Vec::new();
+        for (value, (_, ty)) in row.iter().zip(columns) {
+            hash_key(value, ty.collation, &mut key);
+        }
+        if self.seen.contains(&key) {
+            return Ok(false);
+        }
+        self.memory.take(key.len() + ENTRY_BYTES)?;
+        Ok(self.seen.insert(key))
     }
 }
 

@@ -10,7 +10,7 @@ use cohort_engine::types::Value;
 use rustc_hash::FxHashSet;
 
 /// What a set of keys takes for each, beyond its bytes.
-const ENTRY_BYTES: usize = 48;
+pub(super) const ENTRY_BYTES: usize = 48;
 
 /// The rows seen so far.
 #[derive(Default)]
@@ -22,6 +22,19 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
+    /// Of rows that were put off, and those alone.
+    pub fn of_put_off(later: Partitions) -> Distinct {
+        Distinct {
+            later,
+            ..Distinct::default()
+        }
+    }
+
+    /// Whether a row with this key was seen, and not put off.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.seen.contains(key)
+    }
+
     /// Whether a row, whose key `key` appends, is the first of its kind. One that was put off is
     /// not, yet.
     pub fn is_new(
@@ -39,7 +52,7 @@ impl Distinct {
             self.later.push(&self.key, row, context)?;
             return Ok(false);
         }
-        self.memory.take(self.key.len() + ENTRY_BYTES)?;
+        self.memory.add(self.key.len() + ENTRY_BYTES);
         self.seen.insert(self.key.clone());
         Ok(true)
     }

@@ -6,6 +6,7 @@ use super::{
     change::{Changed, Parents, delete_row, find_parents, insert_row, update_row},
     check, generated,
     returning::Returning,
+    row_store::Cursor,
     subquery::{collect, run_query},
 };
 use crate::{
@@ -63,7 +64,10 @@ pub(super) fn insert<'p>(
             context.locks_ahead =
                 query.reads_to_the_end() && (collects || only_adds) && !context.unlock;
             if collects {
-                for mut row in collect(query, context, &[])? {
+                let rows = collect(query, context, &[])?;
+                let mut cursor = Cursor::default();
+                for place in 0..rows.len() {
+                    let mut row = rows.get(place, &mut cursor)?.to_vec();
                     inserter.given_row(&mut row, &query.types, context)?;
                 }
             } else {

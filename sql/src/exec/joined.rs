@@ -2,14 +2,17 @@
 //!
 //! First the whole join is read. Of each row that is to be changed its key is kept, once, and the
 //! values to assign, computed from the first combination of rows that it is found in. Then the
-//! rows are changed, table by table: what the join reads is what was there before.
+//! rows are changed, table by table: what the join reads is what was there before. Of what is more than may be
+//! kept in memory, the keys are told apart when all was read, and their rows changed last.
 
 use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     change::{self, Changed, delete_row},
+    distinct::Distinct,
     insert::{default_value, duplicate_error},
-    memory::{self, Memory},
+    memory,
+    row_store::{Cursor, RowStore, Rows},
     write::{check_safe, encode_updated, note_auto_increment},
 };
 use crate::{
@@ -17,19 +20,52 @@ use crate::{
     plan::{Assigned, Joined, Target},
 };
 use cohort_engine::{
+    invariant::broken,
     txn::{LockMode, OnConflict, Read},
     types::{Value, row},
 };
-use rustc_hash::FxHashSet;
 
-/// Values for columns, by position.
-type Assignments = Vec<(usize, Value)>;
-
-/// The rows of one target, in the order they were found.
+/// The rows of one target, in the order they were found: the key of each, and the values that are
+/// assigned behind it.
 #[derive(Default)]
 struct Found {
-    keys: FxHashSet<Vec<u8>>,
-    rows: Vec<(Vec<u8>, Assignments)>,
+    keys: Distinct,
+    rows: RowStore,
+}
+
+impl Found {
+    /// Adds a row, if its key is new.
+    fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
+        match self.keys.is_new(&row, put_key, context)? {
+            true => self.rows.push(row, memory::of_table(context), context),
+            false => Ok(()),
+        }
+    }
+
+    /// All rows.
+    fn finish(mut self, context: &mut ExecContext) -> Result<Rows, Stop> {
+        self.keys.finish(put_key, context, &mut |context, row| {
+            let bytes_max = memory::of_table(context);
+            self.rows.push(row, bytes_max, context)?;
+            Ok(Flow::Continue)
+        })?;
+        self.rows.finish()
+    }
+}
+
+/// What a found row is told apart by.
+fn put_key(row: &[Value], key: &mut Vec<u8>) {
+    if let Some(Value::Bytes(bytes)) = row.first() {
+        key.extend_from_slice(bytes);
+    }
+}
+
+/// A row that was found: its key and the values that are assigned.
+fn parts(row: &[Value]) -> Result<(&[u8], &[Value]), Stop> {
+    match row {
+        [Value::Bytes(key), values @ ..] => Ok((key, values)),
+        _ => Err(broken("a row to be changed has a key").into()),
+    }
 }
 
 /// Runs an UPDATE of several tables.
@@ -39,11 +75,13 @@ pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
     context.eval.forgive_nulls();
     let found = find(plan, context)?;
     let (mut matched, mut changed) = (0, 0);
-    for (target, found) in plan.targets.iter().zip(found) {
-        for (key, values) in found.rows {
+    for (target, rows) in plan.targets.iter().zip(found) {
+        let mut cursor = Cursor::default();
+        for place in 0..rows.len() {
+            let (key, values) = parts(rows.get(place, &mut cursor)?)?;
             matched += 1;
             context.eval.row_number = matched;
-            changed += u64::from(update_row(plan, target, &key, values, context)?);
+            changed += u64::from(update_row(plan, target, key, values, context)?);
         }
     }
     let warnings = context.eval.warnings.count();
@@ -61,15 +99,17 @@ pub(super) fn delete(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
     let mut deleted = 0;
     let mut image = Vec::new();
     let found = find(plan, context)?;
-    for (target, found) in plan.targets.iter().zip(found) {
-        for (key, _) in found.rows {
+    for (target, rows) in plan.targets.iter().zip(found) {
+        let mut cursor = Cursor::default();
+        for place in 0..rows.len() {
             context.tick()?;
+            let (key, _) = parts(rows.get(place, &mut cursor)?)?;
             let newest = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
             // The same table may be there twice, under two names.
             if context
                 .txn
-                .get(target.table.rows, &key, newest, &mut image)?
-                && let Changed::Done = delete_row(&target.table, &key, &image, None, context)?
+                .get(target.table.rows, key, newest, &mut image)?
+                && let Changed::Done = delete_row(&target.table, key, &image, None, context)?
             {
                 deleted += 1;
             }
@@ -81,52 +121,44 @@ pub(super) fn delete(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
     })
 }
 
-/// Reads the join.
-fn find(plan: &Joined, context: &mut ExecContext) -> Result<Vec<Found>, Stop> {
+/// Reads the join: for each target the rows to be changed.
+fn find(plan: &Joined, context: &mut ExecContext) -> Result<Vec<Rows>, Stop> {
     let mut found: Vec<Found> = plan.targets.iter().map(|_| Found::default()).collect();
     let mut run = BlockRun::new(&plan.block, &[]);
-    if !run.prepare(context)? {
-        return Ok(found);
-    }
-    for target in &plan.targets {
-        check_safe(&plan.block, target.source, context)?;
-    }
-    let mut memory = Memory::default();
-    run.each_row(context, &mut |run, context| {
-        for (target, found) in plan.targets.iter().zip(&mut found) {
-            let Some(state) = run.sources.get(target.source) else {
-                continue;
-            };
-            // No key: an outer join found no row of this table.
-            if state.key.is_empty() || found.keys.contains(&state.key) {
-                continue;
-            }
-            let key = state.key.clone();
-            let values = values(target, run, context)?;
-            let size: usize = values
-                .iter()
-                .map(|(_, v)| memory::size(std::slice::from_ref(v)))
-                .sum();
-            memory.take(2 * key.len() + size + 96)?;
-            found.keys.insert(key.clone());
-            found.rows.push((key, values));
+    if run.prepare(context)? {
+        for target in &plan.targets {
+            check_safe(&plan.block, target.source, context)?;
         }
-        Ok(Flow::Continue)
-    })?;
-    Ok(found)
+        run.each_row(context, &mut |run, context| {
+            for (target, found) in plan.targets.iter().zip(&mut found) {
+                let Some(state) = run.sources.get(target.source) else {
+                    continue;
+                };
+                // No key: an outer join found no row of this table.
+                if state.key.is_empty() || found.keys.has(&state.key) {
+                    continue;
+                }
+                let mut row = vec![Value::Bytes(state.key.clone())];
+                put_values(target, run, context, &mut row)?;
+                found.push(row, context)?;
+            }
+            Ok(Flow::Continue)
+        })?;
+    }
+    let found = found.into_iter().map(|found| found.finish(context));
+    found.collect()
 }
 
-/// What the columns of a target get, computed from the row as it was.
-fn values(
+/// Appends what the columns of a target get, computed from the row as it was.
+fn put_values(
     target: &Target,
     run: &mut BlockRun,
     context: &mut ExecContext,
-) -> Result<Assignments, Stop> {
-    let mut values = Vec::with_capacity(target.assignments.len());
+    values: &mut Vec<Value>,
+) -> Result<(), Stop> {
     for (position, assigned) in &target.assignments {
-        let Some(column) = target.table.columns.get(*position) else {
-            continue;
-        };
+        let column = target.table.columns.get(*position);
+        let column = column.ok_or_else(|| broken("a column that is assigned is its table's"))?;
         let value = match assigned {
             Assigned::Value(computed) => {
                 run.run_subqueries(&computed.subqueries, context)?;
@@ -141,9 +173,9 @@ fn values(
                 default_value(default, &target.table, *position, row, context)?
             }
         };
-        values.push((*position, value));
+        values.push(value);
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Whether the row was changed.
@@ -151,7 +183,7 @@ fn update_row(
     plan: &Joined,
     target: &Target,
     key: &[u8],
-    values: Assignments,
+    values: &[Value],
     context: &mut ExecContext,
 ) -> Result<bool, Stop> {
     context.tick()?;
@@ -162,10 +194,11 @@ fn update_row(
         return Ok(false);
     }
     let mut row = row::decode(table, &before)?;
-    let assigned: Vec<usize> = values.iter().map(|(position, _)| *position).collect();
-    for (position, value) in values {
-        if let Some(slot) = row.get_mut(position) {
-            *slot = value;
+    let positions = target.assignments.iter().map(|(position, _)| *position);
+    let assigned: Vec<usize> = positions.collect();
+    for (position, value) in assigned.iter().zip(values) {
+        if let Some(slot) = row.get_mut(*position) {
+            slot.clone_from(value);
         }
     }
     let mut after = Vec::with_capacity(before.len());

@@ -292,9 +292,9 @@ fn listed(
             values.collect::<Result<_, _>>()?
         }
         Bound::InRows { subquery, .. } => {
-            let kept = run.kept.get(*subquery).and_then(Kept::first_values);
-            match kept.filter(|values| values.len() <= RANGES_MAX) {
-                Some(values) => values.into_iter().cloned().collect(),
+            let kept = run.kept.get(*subquery).unwrap_or(&Kept::Nothing);
+            match kept.first_values(RANGES_MAX)? {
+                Some(values) => values,
                 None => return Ok(None),
             }
         }

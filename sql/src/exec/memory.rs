@@ -16,6 +16,12 @@ pub(super) fn of_table(context: &ExecContext) -> usize {
     bytes.min(BYTES_MAX / 2)
 }
 
+/// What the keys of a hash table may take in memory before they go to a temporary file: they are looked up
+/// in any order, which is what memory is best for.
+pub(super) fn of_keys(context: &ExecContext) -> usize {
+    of_table(context) / 2 * 3
+}
+
 /// What is kept so far.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -30,6 +36,10 @@ impl Memory {
             return Err(SqlError::out_of_sort_memory().into());
         }
         Ok(())
+    }
+    /// Accounts for some bytes, of what goes elsewhere before they are too many.
+    pub fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
     }
     /// How many bytes that is.
     pub fn bytes(&self) -> usize {

@@ -11,6 +11,7 @@ mod apply;
 mod block;
 mod change;
 mod check;
+mod compared;
 mod derived;
 mod distinct;
 mod export;

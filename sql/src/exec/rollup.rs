@@ -4,16 +4,15 @@
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
-    aggregate::State,
+    aggregate::{Room, State},
     block::{BlockRun, Each},
-    memory::Memory,
     sort::{By, Sorter, compare_rows},
 };
 use crate::{
     expr::{eval, infer},
     plan::{Grouping, Rollup},
 };
-use cohort_engine::types::Value;
+use cohort_engine::{invariant::broken, types::Value};
 
 /// Groups the rows of a block, and calls `each` for every group.
 pub(super) fn run<'b>(
@@ -87,14 +86,14 @@ struct Groups<'b> {
 
 struct Level {
     states: Vec<State>,
-    memory: Memory,
+    room: Room,
 }
 
 impl Level {
     fn new(grouping: &Grouping) -> Level {
         Level {
             states: grouping.aggregates.iter().map(State::new).collect(),
-            memory: Memory::default(),
+            room: Room::default(),
         }
     }
 }
@@ -134,8 +133,9 @@ impl<'b> Groups<'b> {
             self.first = row;
         }
         for level in &mut self.levels {
-            for (aggregate, state) in self.grouping.aggregates.iter().zip(&mut level.states) {
-                state.add(aggregate, run, context, &mut level.memory)?;
+            let states = self.grouping.aggregates.iter().zip(&mut level.states);
+            for (number, (aggregate, state)) in states.enumerate() {
+                state.add(aggregate, (0, number), run, context, &mut level.room)?;
             }
         }
         Ok(())
@@ -167,10 +167,12 @@ impl<'b> Groups<'b> {
         for keys in (fewest..=most).rev() {
             self.restore(&first, run);
             self.put_keys(&first, keys, run);
-            let done = self.levels.get_mut(keys);
-            let done = done.map(|level| std::mem::replace(level, Level::new(self.grouping)));
-            let states = done.into_iter().flat_map(|level| level.states);
-            for (aggregate, state) in self.grouping.aggregates.iter().zip(states) {
+            let level = self.levels.get_mut(keys);
+            let level = level.ok_or_else(|| broken("there is a level for so many keys"))?;
+            let mut level = std::mem::replace(level, Level::new(self.grouping));
+            let states = std::iter::once(&mut level.states);
+            level.room.settle(self.grouping, states, context)?;
+            for (aggregate, state) in self.grouping.aggregates.iter().zip(level.states) {
                 let result = state.finish(aggregate, context)?;
                 put(run, aggregate.slot, result);
             }

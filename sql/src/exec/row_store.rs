@@ -1,15 +1,21 @@
 //! Rows that are read again and from any place: those of a partition, of a computed table, of a hash
-//! table. They are in memory, and, beyond what may be kept there, in a temporary file, with the place of
-//! each row.
+//! table. The first ones are in memory as they are, those that follow as bytes, which take much less room and
+//! a little more time. Those beyond what may be kept in memory are in a temporary file; where one row in
+//! eight begins there is in memory.
 
 use super::{
     ExecContext, Stop,
     memory::{self, Memory},
-    temporary::{RowFile, RowReader},
+    temporary::{RowFile, RowReader, decode_into, encode},
 };
-use crate::error::SqlError;
-use cohort_engine::types::Value;
+use cohort_engine::{
+    invariant::{Broken, broken},
+    types::Value,
+};
 use std::sync::Arc;
+
+/// Of so many rows in the file the first one's place is kept.
+const BLOCK: usize = 8;
 
 /// Rows that come.
 #[derive(Default)]
@@ -17,10 +23,14 @@ pub(super) struct RowStore {
     /// The first rows.
     rows: Vec<Vec<Value>>,
     memory: Memory,
-    /// Those that follow, once memory is full.
+    /// Those that follow.
+    packed: Packed,
+    /// Those that follow them, once memory is full.
     file: Option<RowFile>,
-    /// Where each of those begins.
-    places: Vec<u64>,
+    /// How many those are.
+    in_file: usize,
+    /// Where each block of them begins.
+    blocks: Vec<u64>,
 }
 
 impl RowStore {
@@ -28,16 +38,22 @@ impl RowStore {
         self.rows.is_empty()
     }
 
-    /// Adds a row, to those in memory if these take no more than so many bytes.
+    /// Adds a row, to those in memory if these take no more than so many bytes. They are as they are as
+    /// long as they take no more than one operator may keep.
     pub fn push(
         &mut self,
         row: Vec<Value>,
         memory_bytes: usize,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
-        if self.places.is_empty() && !self.memory.is_beyond(memory_bytes) {
-            self.memory.take(memory::size(&row))?;
-            self.rows.push(row);
+        if self.file.is_none() && !self.memory.is_beyond(memory_bytes) {
+            let is_packed = !self.packed.starts.is_empty();
+            if is_packed || self.memory.is_beyond(context.memory_bytes) {
+                self.memory.add(self.packed.push(&row));
+            } else {
+                self.memory.add(memory::size(&row));
+                self.rows.push(row);
+            }
             return Ok(());
         }
         let file = match &mut self.file {
@@ -47,8 +63,10 @@ impl RowStore {
                 self.file.insert(RowFile::create(context)?)
             }
         };
-        self.memory.take(size_of::<u64>())?;
-        self.places.push(file.end());
+        if self.in_file.is_multiple_of(BLOCK) {
+            self.blocks.push(file.end());
+        }
+        self.in_file += 1;
         file.push(&row)
     }
 
@@ -59,9 +77,36 @@ impl RowStore {
         }
         Ok(Rows {
             rows: self.rows,
+            packed: self.packed,
             file: self.file.map(Arc::new),
-            places: self.places,
+            in_file: self.in_file,
+            blocks: self.blocks,
         })
+    }
+}
+
+/// Rows as bytes, in memory.
+#[derive(Default)]
+struct Packed {
+    bytes: Vec<u8>,
+    /// Where each begins.
+    starts: Vec<u32>,
+}
+
+impl Packed {
+    /// Adds a row; returns how many bytes it takes.
+    fn push(&mut self, row: &[Value]) -> usize {
+        let start = self.bytes.len();
+        // No more is kept in memory than that has room for, and a row.
+        self.starts.push(u32::try_from(start).unwrap_or(u32::MAX));
+        encode(row, &mut self.bytes);
+        self.bytes.len() - start + size_of::<u32>()
+    }
+
+    fn get(&self, at: usize) -> Option<&[u8]> {
+        let start = |at: usize| self.starts.get(at).map(|start| *start as usize);
+        let end = start(at + 1).unwrap_or(self.bytes.len());
+        self.bytes.get(start(at)?..end)
     }
 }
 
@@ -69,8 +114,10 @@ impl RowStore {
 #[derive(Default)]
 pub(super) struct Rows {
     rows: Vec<Vec<Value>>,
+    packed: Packed,
     file: Option<Arc<RowFile>>,
-    places: Vec<u64>,
+    in_file: usize,
+    blocks: Vec<u64>,
 }
 
 impl From<Vec<Vec<Value>>> for Rows {
@@ -86,7 +133,7 @@ impl From<Vec<Vec<Value>>> for Rows {
 #[derive(Default)]
 pub(super) struct Cursor {
     reader: Option<RowReader<Arc<RowFile>>>,
-    /// The row in the file that was read last, and which it is.
+    /// The row that was read last, and which one it is of those in the file, if it is.
     row: Vec<Value>,
     at: Option<usize>,
 }
@@ -94,7 +141,7 @@ pub(super) struct Cursor {
 impl Rows {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.rows.len() + self.places.len()
+        self.rows.len() + self.packed.starts.len() + self.in_file
     }
 
     /// A row, by way of a cursor.
@@ -102,7 +149,13 @@ impl Rows {
         if let Some(row) = self.rows.get(at) {
             return Ok(row);
         }
-        let in_file = at - self.rows.len();
+        let at = at - self.rows.len();
+        if let Some(bytes) = self.packed.get(at) {
+            cursor.at = None;
+            decode_into(bytes, &mut cursor.row).ok_or_else(missing)?;
+            return Ok(&cursor.row);
+        }
+        let in_file = at - self.packed.starts.len();
         if cursor.at != Some(in_file) {
             self.read(in_file, cursor)?;
         }
@@ -110,16 +163,25 @@ impl Rows {
     }
 
     fn read(&self, at: usize, cursor: &mut Cursor) -> Result<(), Stop> {
-        let missing = || SqlError::internal("a row is read that is not there");
         let file = self.file.as_ref().ok_or_else(missing)?;
-        let from = *self.places.get(at).ok_or_else(missing)?;
         let follows = at > 0 && cursor.at == Some(at - 1);
         let reader = match &mut cursor.reader {
             Some(reader) if follows => reader,
-            other => other.insert(RowReader::new(Arc::clone(file), from, file.end())),
+            other => {
+                let from = *self.blocks.get(at / BLOCK).ok_or_else(missing)?;
+                let reader = other.insert(RowReader::new(Arc::clone(file), from, file.end()));
+                for _ in 0..at % BLOCK {
+                    reader.skip()?;
+                }
+                reader
+            }
         };
         cursor.row = reader.next()?.ok_or_else(missing)?;
         cursor.at = Some(at);
         Ok(())
     }
+}
+
+fn missing() -> Broken {
+    broken("a row is read that is not there")
 }

@@ -4,7 +4,7 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, Each},
     derived::{self, Rows},
-    hash_index::HashIndex,
+    hash_index::{HashIndex, Making},
     json_table,
     key::{self, Ranges},
     memory,
@@ -187,7 +187,8 @@ impl<'b> BlockRun<'b> {
             return Ok(Flow::Continue);
         }
         let mut cursor = Cursor::default();
-        for place in rows.by_key.places(&key) {
+        let mut places = rows.by_key.places(&key);
+        while let Some(place) = places.next()? {
             let row = rows.rows.get(place, &mut cursor)?;
             self.put_row(source, rows.whole, row);
             self.put_key(at, source, row);
@@ -208,11 +209,12 @@ impl<'b> BlockRun<'b> {
     ) -> Result<Vec<Value>, Stop> {
         let mut values = Vec::new();
         let mut cursor = Cursor::default();
-        for place in rows.by_key.firsts() {
+        rows.by_key.each_first(&mut |place| {
             context.tick()?;
             self.put_row(source, rows.whole, rows.rows.get(place, &mut cursor)?);
             values.push(eval(value, &self.row, &mut context.eval)?);
-        }
+            Ok(())
+        })?;
         Ok(values)
     }
 
@@ -367,6 +369,7 @@ impl<'b> BlockRun<'b> {
     ) -> Result<Computed, Stop> {
         let mut by_key = HashIndex::default();
         if !keys.is_empty() {
+            let mut making = Making::new(context);
             let mut cursor = Cursor::default();
             let mut key = Vec::new();
             for place in 0..rows.len() {
@@ -375,8 +378,9 @@ impl<'b> BlockRun<'b> {
                 key.clear();
                 let own = keys.iter().map(|(_, own)| own);
                 let has_key = hash_of(own, &self.row, context, &mut key)?;
-                by_key.push(has_key.then_some(key.as_slice()))?;
+                making.push(has_key.then_some(key.as_slice()), context)?;
             }
+            by_key = making.finish(context)?;
         }
         Ok(Computed {
             rows,

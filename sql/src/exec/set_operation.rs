@@ -151,7 +151,7 @@ impl<'q> Tally<'q> {
         if intersects && operand != Operand::Other(0) {
             return Ok(false);
         }
-        self.memory.take(self.key.len() + ENTRY_BYTES)?;
+        self.memory.add(self.key.len() + ENTRY_BYTES);
         let seen = Seen {
             count: 1,
             last: operand,

@@ -117,7 +117,7 @@ impl<'q> Sorter<'q> {
 
     /// Takes a row, its keys behind it.
     pub fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
-        self.memory.take(memory::size(&row))?;
+        self.memory.add(memory::size(&row));
         let head = self.head(&row);
         self.rows.push(Headed { head, row });
         if self.rows.len() >= self.wanted.saturating_mul(2).max(1024) {

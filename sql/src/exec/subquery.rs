@@ -3,25 +3,22 @@
 use super::{
     ExecContext, Flow, Flowing, Stop,
     block::{BlockRun, named, run_block},
+    compared::Compared,
     derived::Made,
     distinct::Distinct,
-    measure,
-    memory::Memory,
+    measure, memory,
+    row_store::{RowStore, Rows},
     set_operation,
     sort::Sorter,
     tail::limit_values,
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, compare, eval, hash_key, infer},
+    expr::{eval, hash_key},
     plan::{Block, Combined, ExplainedPlace, Query, Subquery, Usage},
 };
-use cohort_engine::{
-    invariant::broken,
-    types::{Collation, Value},
-};
-use rustc_hash::FxHashSet;
-use std::{cmp::Ordering, slice, sync::Arc};
+use cohort_engine::{invariant::broken, types::Value};
+use std::{slice, sync::Arc};
 
 /// Receives the rows of a query; it may take the values out.
 pub(super) type RowSink<'s> = dyn FnMut(&mut ExecContext, &mut Vec<Value>) -> Flowing + 's;
@@ -153,15 +150,13 @@ pub(super) fn collect(
     query: &Query,
     context: &mut ExecContext,
     outer: &[Value],
-) -> Result<Vec<Vec<Value>>, Stop> {
-    let mut rows = Vec::new();
-    let mut memory = Memory::default();
-    run_query(query, context, outer, &mut |_, row| {
-        memory.take_row(row)?;
-        rows.push(std::mem::take(row));
+) -> Result<Rows, Stop> {
+    let mut rows = RowStore::default();
+    run_query(query, context, outer, &mut |context, row| {
+        rows.push(std::mem::take(row), memory::of_table(context), context)?;
         Ok(Flow::Continue)
     })?;
-    Ok(rows)
+    rows.finish()
 }
 
 /// The result of a subquery that does not depend on the row, kept for the statement.
@@ -173,25 +168,19 @@ pub(super) enum Kept {
     Values(Vec<Value>),
     /// The values of which one must be equal to something outside, if EXISTS is to hold.
     Keys(Arc<Vec<Value>>),
-    /// Its rows, and, where equal values have equal keys, a set of them; whether any is NULL.
-    Rows(Arc<Rows>),
+    /// Its rows, for IN, ANY and ALL.
+    Rows(Arc<Compared>),
 }
 
 impl Kept {
-    /// The first values of its rows; `None`: they are not there.
-    pub fn first_values(&self) -> Option<Vec<&Value>> {
+    /// The first values of its rows; `None`: they are not there, or more than so many.
+    pub fn first_values(&self, most: usize) -> Result<Option<Vec<Value>>, Stop> {
         match self {
-            Kept::Rows(rows) => Some(rows.rows.iter().filter_map(|row| row.first()).collect()),
-            Kept::Keys(keys) => Some(keys.iter().collect()),
-            Kept::Nothing | Kept::Values(_) => None,
+            Kept::Rows(rows) => rows.first_values(most),
+            Kept::Keys(keys) => Ok((keys.len() <= most).then(|| keys.to_vec())),
+            Kept::Nothing | Kept::Values(_) => Ok(None),
         }
     }
-}
-
-pub(super) struct Rows {
-    rows: Vec<Vec<Value>>,
-    set: FxHashSet<Vec<u8>>,
-    any_null: bool,
 }
 
 /// Puts the results of a subquery in their slots.
@@ -304,7 +293,7 @@ impl<'b> BlockRun<'b> {
                         *collation,
                     ));
                 }
-                let found = contains(&rows, &needles, subquery, context)?;
+                let found = rows.contain(&needles, context)?;
                 return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
             }
             Usage::Any(left, op, collation) | Usage::All(left, op, collation) => {
@@ -312,7 +301,7 @@ impl<'b> BlockRun<'b> {
                 self.run_subqueries(&left.subqueries, context)?;
                 let left = eval(&left.expr, &self.row, &mut context.eval)?;
                 let all = matches!(subquery.usage, Usage::All(..));
-                let found = quantified(&rows.rows, &left, *op, *collation, all, context)?;
+                let found = rows.compare(&left, (*op, *collation), all, context)?;
                 return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
             }
         };
@@ -372,41 +361,17 @@ impl<'b> BlockRun<'b> {
         n: usize,
         subquery: &Subquery,
         context: &mut ExecContext,
-    ) -> Result<Arc<Rows>, Stop> {
+    ) -> Result<Arc<Compared>, Stop> {
         if let Some(Kept::Rows(rows)) = self.kept.get(n) {
             return Ok(Arc::clone(rows));
         }
-        let query = &subquery.query;
-        let list = collect(query, context, &self.row)?;
-        let mut rows = Rows {
-            any_null: list.iter().flatten().any(Value::is_null),
-            rows: list,
-            set: FxHashSet::default(),
-        };
-        if !query.correlated {
-            if let Usage::In(left) = &subquery.usage
-                && hashes(
-                    left.iter()
-                        .map(|(c, collation)| (infer(&c.expr), *collation)),
-                    query,
-                )
-            {
-                context.count_made(Made::Set, query);
-                for row in &rows.rows {
-                    let mut key = Vec::new();
-                    for (value, (_, collation)) in row.iter().zip(left) {
-                        hash_key(value, *collation, &mut key);
-                    }
-                    rows.set.insert(key);
-                }
-            }
-            let rows = Arc::new(rows);
-            if let Some(kept) = self.kept.get_mut(n) {
-                *kept = Kept::Rows(Arc::clone(&rows));
-            }
-            return Ok(rows);
+        let rows = Arc::new(Compared::read(subquery, context, &self.row)?);
+        if !subquery.query.correlated
+            && let Some(kept) = self.kept.get_mut(n)
+        {
+            *kept = Kept::Rows(Arc::clone(&rows));
         }
-        Ok(Arc::new(rows))
+        Ok(rows)
     }
 }
 
@@ -415,17 +380,6 @@ fn is_simple(block: &Block) -> bool {
     let is_grouped = block.grouping.is_some() || block.having.is_some();
     let is_limited = block.limit.is_some() || block.count_all;
     !block.outer.is_empty() && !is_grouped && block.windowing.is_none() && !is_limited
-}
-
-/// Whether equal values on both sides are of types that have equal hash keys.
-fn hashes(left: impl Iterator<Item = (crate::expr::ExprType, Collation)>, query: &Query) -> bool {
-    left.zip(&query.types).all(|((a, collation), b)| {
-        a.is_integer() && b.is_integer()
-            || a.is_string()
-                && b.is_string()
-                && a.collation == collation
-                && b.collation == collation
-    })
 }
 
 /// The only row of a query, 1242 if there are more; NULLs if there is none.
@@ -445,82 +399,4 @@ fn single_row(
     let mut values = found.unwrap_or_default();
     values.resize(query.types.len(), Value::Null);
     Ok(values)
-}
-
-/// `needles IN (rows)`; `None` if only a NULL keeps it from being known.
-fn contains(
-    rows: &Rows,
-    needles: &[(Value, Collation)],
-    subquery: &Subquery,
-    context: &mut ExecContext,
-) -> Result<Option<bool>, Stop> {
-    if rows.rows.is_empty() {
-        return Ok(Some(false));
-    }
-    let null = needles.iter().any(|(needle, _)| needle.is_null());
-    if !rows.set.is_empty() && !null {
-        let mut key = Vec::new();
-        for (needle, collation) in needles {
-            hash_key(needle, *collation, &mut key);
-        }
-        if rows.set.contains(&key) {
-            return Ok(Some(true));
-        }
-        if !rows.any_null {
-            return Ok(Some(false));
-        }
-    }
-    let _ = subquery;
-    let mut unknown = false;
-    for row in &rows.rows {
-        let mut equal = Some(true);
-        for ((needle, collation), value) in needles.iter().zip(row) {
-            match compare(needle, value, *collation, &mut context.eval)? {
-                Some(Ordering::Equal) => {}
-                Some(_) => {
-                    equal = Some(false);
-                    break;
-                }
-                None => equal = None,
-            }
-        }
-        match equal {
-            Some(true) => return Ok(Some(true)),
-            Some(false) => {}
-            None => unknown = true,
-        }
-    }
-    Ok(if unknown { None } else { Some(false) })
-}
-
-/// `left op ANY (rows)` or `left op ALL (rows)`.
-fn quantified(
-    rows: &[Vec<Value>],
-    left: &Value,
-    op: BinaryOp,
-    collation: Collation,
-    all: bool,
-    context: &mut ExecContext,
-) -> Result<Option<bool>, Stop> {
-    let mut unknown = false;
-    for row in rows {
-        let right = row.first().cloned().unwrap_or_default();
-        let Some(ordering) = compare(left, &right, collation, &mut context.eval)? else {
-            unknown = true;
-            continue;
-        };
-        let holds = match op {
-            BinaryOp::Eq | BinaryOp::NullSafeEq => ordering == Ordering::Equal,
-            BinaryOp::NotEq => ordering != Ordering::Equal,
-            BinaryOp::Lt => ordering == Ordering::Less,
-            BinaryOp::LtEq => ordering != Ordering::Greater,
-            BinaryOp::Gt => ordering == Ordering::Greater,
-            BinaryOp::GtEq => ordering != Ordering::Less,
-            _ => return Err(SqlError::not_supported("this comparison with a subquery").into()),
-        };
-        if holds != all {
-            return Ok(Some(!all));
-        }
-    }
-    Ok(if unknown { None } else { Some(all) })
 }

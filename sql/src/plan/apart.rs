@@ -28,12 +28,14 @@ use cohort_engine::types::Collation;
 const FEW: f64 = 0.05;
 
 impl Planner<'_> {
-    /// See `Source::apart`: how the first table of a block is read apart from outer rows.
+    /// See `Source::apart`: how the first table of a block is read apart from outer rows. `is_looked_up`: it
+    /// is found by a key otherwise.
     pub(super) fn apart(
         &mut self,
         block: &Block,
         from: &From,
         leaf: usize,
+        is_looked_up: bool,
         outlook: &Outlook,
     ) -> Option<Apart> {
         let at = from.leaves.get(leaf)?;
@@ -52,7 +54,7 @@ impl Planner<'_> {
         let own: Vec<Expr> = own.filter(|c| is_alone(c, names, leaf)).cloned().collect();
         let choice = self.choose(from, leaf, &[], &own, outlook, Goal::default())?;
         let estimate = choice.estimate;
-        if estimate > join_order::KEPT_ROWS_MAX {
+        if is_looked_up && estimate > join_order::KEPT_ROWS_MAX {
             return None;
         }
         let cost = join_order::reading(&choice) + estimate * join_order::HASHED;

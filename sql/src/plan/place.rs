@@ -279,7 +279,9 @@ impl Planner<'_> {
                 .filter(|keys| is_kept || !stored || !keys.is_empty());
             choices.push((choice, kept));
         }
-        let apart = first.and_then(|leaf| self.apart(block, &from, leaf, outlook));
+        let is_looked_up =
+            matches!(choices.first(), Some((Some(choice), _)) if !choice.access.is_whole());
+        let apart = first.and_then(|leaf| self.apart(block, &from, leaf, is_looked_up, outlook));
         let is_point = |choice: &Option<Choice>| choice.as_ref().is_some_and(|c| c.access.point);
         if !choices.iter().all(|(choice, _)| is_point(choice)) {
             self.note_sizes(&from);

@@ -213,6 +213,7 @@ impl Session {
             now_micros: i64::try_from(now).unwrap_or(i64::MAX),
             timestamp: None,
             rand: None,
+            memory_bytes_max: usize::MAX,
             client_found_rows: found_rows,
             client_local_files: false,
             in_transaction: false,
@@ -253,6 +254,12 @@ impl Session {
         };
         let instance = Instance::new(Arc::new(engine));
         Ok(Session::new(instance, 1, who, Arc::new(Unattended), false))
+    }
+
+    /// No operator of a statement keeps more than so many bytes of rows in memory, whatever the variables
+    /// say: for tests of what happens with the others.
+    pub fn limit_memory(&mut self, bytes: usize) {
+        self.state.memory_bytes_max = bytes;
     }
 
     /// COM_QUERY: one statement, or several if `multi` allows. Results go to `out` in order.

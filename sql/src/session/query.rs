@@ -733,7 +733,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         rereads: false,
         locks_ahead: false,
         found_rows: state.client_found_rows,
-        memory_bytes: settings.memory_bytes,
+        memory_bytes: settings.memory_bytes.min(state.memory_bytes_max),
         select_limit: settings.select_limit,
         insert_id: state.insert_id,
         auto_increment: settings.auto_increment,

@@ -124,6 +124,8 @@ pub struct State {
     pub timestamp: Option<i64>,
     /// SET rand_seed1 and rand_seed2: where RAND() goes on.
     pub rand: Option<Seeds>,
+    /// What an operator may keep in memory at most, in bytes, beside what the variables say.
+    pub memory_bytes_max: usize,
     /// CLIENT_FOUND_ROWS: affected rows count what was found, not only what was changed.
     pub client_found_rows: bool,
     /// Its client can be asked for files of its own: CLIENT_LOCAL_FILES.

@@ -288,8 +288,8 @@ pub fn same_columns(
     Ok(raw == row::raw_values(table, other, positions)?)
 }
 
-/// How many bytes the first `parts` parts of an index key take: what follows the last part of an
-/// entry is the key of its row.
+/// How many bytes the first `parts` parts of an index key take: behind the parts of the index come those of
+/// the row's key.
 pub fn parts_length(
     table: &Table,
     index: &Index,
@@ -297,7 +297,7 @@ pub fn parts_length(
     key: &[u8],
 ) -> Result<usize, Malformed> {
     let mut rest = key;
-    for part in index.parts.iter().take(parts) {
+    for part in table.entry_parts(index).take(parts) {
         let column = table
             .columns
             .get(usize::from(part.column))

@@ -123,11 +123,11 @@ impl First<'_> {
         Ok(whole)
     }
 
+    /// How the keys of a group begin that one of them is in.
     fn begin_of_group(&self, key: &[u8], parts_of_key: usize) -> Result<Vec<u8>, Stop> {
-        let index = self.index.filter(|index| parts_of_key <= index.parts.len());
-        let length = index.map(|index| keys::parts_length(self.table, index, parts_of_key, key));
-        // Groups that the key of the row behind an entry tells apart are entries.
-        let begin = key.get(..length.transpose()?.unwrap_or(key.len()));
+        let index = self.index.ok_or_else(|| broken("groups come in turn by a key"))?;
+        let length = keys::parts_length(self.table, index, parts_of_key, key)?;
+        let begin = key.get(..length);
         Ok(begin
             .ok_or_else(|| broken("a key is as long as its parts"))?
             .to_vec())

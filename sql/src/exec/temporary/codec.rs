@@ -1,4 +1,5 @@
-//! Rows as bytes, for temporary files alone: nobody else ever reads them.
+//! Rows as bytes, for temporary files and for rows in memory that shall take little: nobody else ever
+//! reads them.
 //!
 //! A value is a byte that tells its kind and then its contents, numbers little endian, strings with
 //! their length (u32) before them.
@@ -24,7 +25,7 @@ const MEMBER: u8 = 10;
 const JSON: u8 = 11;
 
 /// Appends a row.
-pub(super) fn encode(row: &[Value], out: &mut Vec<u8>) {
+pub(in crate::exec) fn encode(row: &[Value], out: &mut Vec<u8>) {
     for value in row {
         match value {
             Value::Null => out.push(NULL),
@@ -81,8 +82,14 @@ fn put_date(date: Date, out: &mut Vec<u8>) {
 }
 
 /// Reads a row; `None`: these are not the bytes that `encode` made.
-pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
+pub(super) fn decode(bytes: &[u8]) -> Option<Vec<Value>> {
     let mut row = Vec::new();
+    decode_into(bytes, &mut row).map(|()| row)
+}
+
+/// The same, in place of what is in `row`.
+pub(in crate::exec) fn decode_into(mut bytes: &[u8], row: &mut Vec<Value>) -> Option<()> {
+    row.clear();
     while let Some((kind, rest)) = bytes.split_first() {
         bytes = rest;
         row.push(match *kind {
@@ -114,7 +121,7 @@ pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<Value>> {
             _ => return None,
         });
     }
-    Some(row)
+    Some(())
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {

@@ -5,6 +5,8 @@
 
 mod codec;
 
+pub(super) use codec::{decode_into, encode};
+
 use super::{ExecContext, Stop};
 use crate::{error::SqlError, temporary::directory};
 use cohort_engine::{
@@ -18,8 +20,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// So many bytes are written or read at once.
+/// So many bytes are written at once, ...
 const CHUNK: usize = 32 << 10;
+/// ... and so many are read first: twice as many each time, as what is read from one place may be one row.
+const FIRST: usize = 1 << 10;
 
 /// Rows in a file, appended, and read from any place that was noted.
 pub(super) struct RowFile {
@@ -115,6 +119,8 @@ pub(super) struct RowReader<F> {
     buffer: Vec<u8>,
     /// What of the buffer was taken.
     start: usize,
+    /// So many bytes are read next.
+    chunk: usize,
 }
 
 impl<F: Borrow<RowFile>> RowReader<F> {
@@ -126,6 +132,7 @@ impl<F: Borrow<RowFile>> RowReader<F> {
             end: to,
             buffer: Vec::new(),
             start: 0,
+            chunk: FIRST,
         }
     }
 
@@ -141,6 +148,16 @@ impl<F: Borrow<RowFile>> RowReader<F> {
         Ok(Some(row))
     }
 
+    /// Passes over the next row.
+    pub fn skip(&mut self) -> Result<(), Stop> {
+        if let Some(length) = self.peek(4)?.first_chunk().copied() {
+            let length = 4 + u32::from_le_bytes(length) as usize;
+            self.peek(length)?;
+            self.start += length;
+        }
+        Ok(())
+    }
+
     /// The next bytes; none if there are not so many.
     fn peek(&mut self, length: usize) -> Result<&[u8], Stop> {
         let held = self.buffer.len() - self.start;
@@ -148,7 +165,8 @@ impl<F: Borrow<RowFile>> RowReader<F> {
             self.buffer.drain(..self.start);
             self.start = 0;
             let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-            let wanted = (length - held).max(CHUNK).min(left);
+            let wanted = (length - held).max(self.chunk).min(left);
+            self.chunk = (2 * self.chunk).min(CHUNK);
             self.buffer.resize(held + wanted, 0);
             let place = self.buffer.get_mut(held..).unwrap_or_default();
             let file = self.file.borrow();

@@ -1,374 +1,32 @@
-//! GROUP BY: groups in a hash table, in the order they appear, and the aggregate functions. When
-//! there is no room for more groups, the rows of others are put off, in files, and grouped
-//! afterwards. Where the rows of each group come one after the other, there is one group at a time.
+//! The aggregate functions: what one has seen of a group, and what it makes of that.
 
 use super::{
-    ExecContext, Flow, Flowing, Stop,
-    block::BlockRun,
-    memory::{self, Memory},
-    sort::{By, compare_rows},
-    temporary::{Deferred, Partitions},
+    Room,
+    texts::{self, Texts},
 };
 use crate::{
     error::SqlError,
+    exec::{ExecContext, Stop, block::BlockRun, distinct::ENTRY_BYTES, memory},
     expr::{
-        BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept,
-        order, text,
+        BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept, order,
     },
     json,
-    plan::{Aggregate, AggregateFunction, Block, Grouping},
+    plan::{Aggregate, AggregateFunction},
 };
 use bigdecimal::RoundingMode;
-use cohort_engine::types::{
-    Collation, ColumnType, Decimal, Json, Value,
-    json::{Key, Node, Tree},
+use cohort_engine::{
+    invariant::broken,
+    types::{
+        Collation, ColumnType, Decimal, Json, Value,
+        json::{Key, Node, Tree},
+    },
 };
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::{cmp::Ordering, collections::BTreeMap, sync::Arc};
-
-/// The groups of a block.
-pub(super) struct Groups<'b> {
-    block: &'b Block,
-    by_key: FxHashMap<Vec<u8>, usize>,
-    groups: Vec<Group>,
-    memory: Memory,
-    key: Vec<u8>,
-    /// The key of the last group, if they come one after the other.
-    last: Vec<u8>,
-    /// Rows of groups for which there was no room.
-    later: Partitions,
-    /// The rows that come were put off, and their keys that are kept were evaluated then.
-    again: bool,
-    /// The first key of the part of what is read that the rows are in, where several threads read.
-    part: Arc<[u8]>,
-    /// Parts that come before others were read after them: a group may have begun earlier than this
-    /// thread knew.
-    went_back: bool,
-    /// So many groups have begun.
-    begun: usize,
-}
-
-struct Group {
-    /// The part that its first row is in, by its first key, and how many groups this thread had begun
-    /// before.
-    begun: (Arc<[u8]>, usize),
-    /// The values of its first row, in the block's wanted slots.
-    first: Vec<Value>,
-    states: Vec<State>,
-}
-
-/// A finished group.
-pub(super) struct Finished<'b> {
-    block: &'b Block,
-    first: Vec<Value>,
-    results: Vec<Value>,
-}
-
-impl Finished<'_> {
-    /// Puts the group's values into the block's row.
-    pub fn restore(mut self, row: &mut [Value]) {
-        self.exchange(row);
-        self.put_results(row);
-    }
-
-    /// Exchanges the values of the group's first row with those that are in the block's row.
-    pub fn exchange(&mut self, row: &mut [Value]) {
-        for (slot, value) in self.block.row_slots.iter().zip(&mut self.first) {
-            if let Some(slot) = row.get_mut(*slot) {
-                std::mem::swap(slot, value);
-            }
-        }
-    }
-
-    /// Puts the results of the aggregates into the block's row.
-    pub fn put_results(&mut self, row: &mut [Value]) {
-        let aggregates = self.block.grouping.iter().flat_map(|g| &g.aggregates);
-        for (aggregate, value) in aggregates.zip(std::mem::take(&mut self.results)) {
-            if let Some(slot) = row.get_mut(aggregate.slot) {
-                *slot = value;
-            }
-        }
-    }
-}
-
-impl<'b> Groups<'b> {
-    pub fn new(block: &'b Block) -> Groups<'b> {
-        Groups {
-            block,
-            by_key: FxHashMap::default(),
-            groups: Vec::new(),
-            memory: Memory::default(),
-            key: Vec::new(),
-            last: Vec::new(),
-            later: Partitions::default(),
-            again: false,
-            part: Arc::default(),
-            went_back: false,
-            begun: 0,
-        }
-    }
-
-    /// The rows that follow are in the part of what is read that begins with this key.
-    pub fn begin_part(&mut self, low: Vec<u8>) {
-        self.went_back |= *low < *self.part;
-        self.part = low.into();
-    }
-
-    /// Whether there was no room for some groups.
-    pub fn has_put_off(&self) -> bool {
-        !self.later.is_empty()
-    }
-
-    /// Takes in what another thread has made of other parts.
-    pub fn join(&mut self, other: Groups<'b>) -> Result<(), Stop> {
-        let Some(grouping) = self.grouping() else {
-            return Ok(());
-        };
-        self.memory.take(other.memory.bytes())?;
-        let mut groups: Vec<Option<Group>> = other.groups.into_iter().map(Some).collect();
-        for (key, at) in other.by_key {
-            let Some(group) = groups.get_mut(at).and_then(Option::take) else {
-                continue;
-            };
-            let known = self.by_key.get(&key).copied();
-            match known.and_then(|at| self.groups.get_mut(at)) {
-                Some(known) => known.join(group, grouping)?,
-                None => {
-                    self.by_key.insert(key, self.groups.len());
-                    self.groups.push(group);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The groups in the order of their first rows, when all parts are read.
-    pub fn in_order(mut self) -> Groups<'b> {
-        self.by_key.clear();
-        self.groups.sort_unstable_by(|a, b| a.begun.cmp(&b.begun));
-        self
-    }
-
-    /// For rows that were put off so often.
-    pub fn at_depth(block: &'b Block, depth: u32) -> Groups<'b> {
-        Groups {
-            later: Partitions::new(depth),
-            again: true,
-            ..Groups::new(block)
-        }
-    }
-
-    fn grouping(&self) -> Option<&'b Grouping> {
-        self.block.grouping.as_ref()
-    }
-
-    /// Makes the key of the group that the row of the block is in.
-    fn make_key(
-        &mut self,
-        grouping: &Grouping,
-        run: &mut BlockRun<'b>,
-        context: &mut ExecContext,
-    ) -> Result<(), Stop> {
-        self.key.clear();
-        for (number, key) in grouping.keys.iter().enumerate() {
-            let kept = grouping.kept.iter().find(|(kept, _)| *kept == number);
-            let slot = kept.and_then(|(_, slot)| run.row.get(*slot));
-            let value = match slot {
-                Some(value) if self.again => value.clone(),
-                _ => {
-                    run.run_subqueries(&key.subqueries, context)?;
-                    eval(&key.expr, &run.row, &mut context.eval)?
-                }
-            };
-            if let Some(slot) = kept.and_then(|(_, slot)| run.row.get_mut(*slot)) {
-                slot.clone_from(&value);
-            }
-            hash_key(&value, infer(&key.expr).collation, &mut self.key);
-        }
-        Ok(())
-    }
-
-    /// Begins a group with the row of the block.
-    fn begin(&mut self, grouping: &Grouping, run: &BlockRun<'b>) -> Result<(), Stop> {
-        let first = self.first(run);
-        let states = grouping.aggregates.len() * size_of::<State>();
-        self.memory
-            .take(memory::size(&first) + self.key.len() + states + 64)?;
-        self.groups.push(Group {
-            begun: (Arc::clone(&self.part), self.begun),
-            first,
-            states: grouping.aggregates.iter().map(State::new).collect(),
-        });
-        self.begun += 1;
-        Ok(())
-    }
-
-    /// What a group keeps of its first row.
-    fn first(&self, run: &BlockRun<'b>) -> Vec<Value> {
-        let slots = self.block.row_slots.iter();
-        let values = slots.map(|slot| run.row.get(*slot).cloned().unwrap_or_default());
-        values.collect()
-    }
-
-    /// This row comes before those that a group has had, if it is in a part before theirs.
-    fn begin_earlier(&mut self, at: usize, run: &BlockRun<'b>) {
-        let is_earlier = |group: &Group| self.part < group.begun.0;
-        if self.groups.get(at).is_some_and(is_earlier) {
-            let first = self.first(run);
-            let begun = (Arc::clone(&self.part), self.begun);
-            self.begun += 1;
-            if let Some(group) = self.groups.get_mut(at) {
-                (group.first, group.begun) = (first, begun);
-            }
-        }
-    }
-
-    /// Adds so many rows to the only group, of which all that is wanted is how many they are.
-    pub fn count_rows(&mut self, run: &BlockRun<'b>, rows: u64) -> Result<(), Stop> {
-        let Some(grouping) = self.grouping().filter(|_| rows > 0) else {
-            return Ok(());
-        };
-        self.begin(grouping, run)?;
-        self.by_key.insert(Vec::new(), self.groups.len() - 1);
-        for state in self.groups.iter_mut().flat_map(|group| &mut group.states) {
-            state.count += rows;
-        }
-        Ok(())
-    }
-
-    /// Adds the row of the block to its group.
-    pub fn add(&mut self, run: &mut BlockRun<'b>, context: &mut ExecContext) -> Flowing {
-        let Some(grouping) = self.grouping() else {
-            return Ok(Flow::Continue);
-        };
-        self.make_key(grouping, run, context)?;
-        // Of one group nothing need be looked up. (To compare no bytes is slow where the processor reads
-        // them all the same, from no place at all: it took a quarter of a COUNT(*).)
-        let known = match grouping.keys.is_empty() && !self.groups.is_empty() {
-            true => Some(0),
-            false => self.by_key.get(&self.key).copied(),
-        };
-        let at = match known {
-            Some(at) if self.went_back => {
-                self.begin_earlier(at, run);
-                at
-            }
-            Some(at) => at,
-            None if self.memory.is_beyond(context.memory_bytes) => {
-                self.later.push(&self.key, &run.row, context)?;
-                return Ok(Flow::Continue);
-            }
-            None => {
-                self.begin(grouping, run)?;
-                self.by_key.insert(self.key.clone(), self.groups.len() - 1);
-                self.groups.len() - 1
-            }
-        };
-        if let Some(group) = self.groups.get_mut(at) {
-            group.add(grouping, run, context, &mut self.memory)?;
-        }
-        Ok(Flow::Continue)
-    }
-
-    /// The same, where no row of a group comes after one of another. Returns the group before, if
-    /// this row begins one.
-    pub fn add_in_turn(
-        &mut self,
-        run: &mut BlockRun<'b>,
-        context: &mut ExecContext,
-    ) -> Result<Option<Finished<'b>>, Stop> {
-        let Some(grouping) = self.grouping() else {
-            return Ok(None);
-        };
-        self.make_key(grouping, run, context)?;
-        let mut before = None;
-        if self.groups.is_empty() || self.key != self.last {
-            before = self.groups.pop();
-            self.memory = Memory::default();
-            self.begin(grouping, run)?;
-            self.last.clone_from(&self.key);
-        }
-        if let Some(group) = self.groups.last_mut() {
-            group.add(grouping, run, context, &mut self.memory)?;
-        }
-        let block = self.block;
-        let finished = before.map(|group| group.finish(block, grouping, context));
-        finished.transpose()
-    }
-
-    /// The groups with their results, and the rows that were put off, which make other groups.
-    pub fn finish(
-        mut self,
-        context: &mut ExecContext,
-    ) -> Result<(Vec<Finished<'b>>, Vec<Deferred>), Stop> {
-        let block = self.block;
-        let deferred = std::mem::take(&mut self.later).finish()?;
-        let Some(grouping) = self.grouping() else {
-            return Ok((Vec::new(), deferred));
-        };
-        if self.groups.is_empty() && !grouping.explicit {
-            self.groups.push(Group {
-                begun: (Arc::default(), 0),
-                first: vec![Value::Null; block.row_slots.len()],
-                states: grouping.aggregates.iter().map(State::new).collect(),
-            });
-        }
-        let mut finished = Vec::with_capacity(self.groups.len());
-        for group in self.groups {
-            finished.push(group.finish(block, grouping, context)?);
-        }
-        Ok((finished, deferred))
-    }
-}
-
-impl Group {
-    /// Adds the row of the block.
-    fn add(
-        &mut self,
-        grouping: &Grouping,
-        run: &mut BlockRun<'_>,
-        context: &mut ExecContext,
-        memory: &mut Memory,
-    ) -> Result<(), Stop> {
-        for (aggregate, state) in grouping.aggregates.iter().zip(&mut self.states) {
-            state.add(aggregate, run, context, memory)?;
-        }
-        Ok(())
-    }
-
-    /// Takes in what another thread has seen of it.
-    fn join(&mut self, other: Group, grouping: &Grouping) -> Result<(), Stop> {
-        if other.begun < self.begun {
-            (self.begun, self.first) = (other.begun, other.first);
-        }
-        let states = self.states.iter_mut().zip(other.states);
-        for (aggregate, (state, other)) in grouping.aggregates.iter().zip(states) {
-            state.join(aggregate, other)?;
-        }
-        Ok(())
-    }
-
-    fn finish<'b>(
-        self,
-        block: &'b Block,
-        grouping: &Grouping,
-        context: &mut ExecContext,
-    ) -> Result<Finished<'b>, Stop> {
-        let mut results = Vec::with_capacity(self.states.len());
-        for (aggregate, state) in grouping.aggregates.iter().zip(self.states) {
-            results.push(state.finish(aggregate, context)?);
-        }
-        Ok(Finished {
-            block,
-            first: self.first,
-            results,
-        })
-    }
-}
+use rustc_hash::FxHashSet;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 /// What an aggregate has seen of a group.
 #[derive(Clone)]
-pub(super) struct State {
+pub(in crate::exec) struct State {
     /// The keys of the values seen, for DISTINCT.
     seen: FxHashSet<Vec<u8>>,
     count: u64,
@@ -385,13 +43,13 @@ enum Accumulated {
     /// Mean and sum of squared differences.
     Moments(f64, f64),
     Value(Value),
-    Texts(Vec<(Vec<Value>, Vec<u8>)>),
+    Texts(Texts),
     /// Documents to be put together.
     Json(Vec<Json>),
 }
 
 /// The value of an aggregate's argument for a row: of those on bits of numbers, its bits.
-pub(super) fn argument(
+pub(in crate::exec) fn argument(
     function: &AggregateFunction,
     expr: &Expr,
     row: &[Value],
@@ -436,7 +94,7 @@ impl State {
                 AggregateFunction::BitAnd => Accumulated::Bits(u64::MAX),
                 AggregateFunction::BitOr | AggregateFunction::BitXor => Accumulated::Bits(0),
                 AggregateFunction::Variance { .. } => Accumulated::Moments(0.0, 0.0),
-                AggregateFunction::GroupConcat(_) => Accumulated::Texts(Vec::new()),
+                AggregateFunction::GroupConcat(_) => Accumulated::Texts(Texts::default()),
                 AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
                     Accumulated::Json(Vec::new())
                 }
@@ -445,13 +103,14 @@ impl State {
         }
     }
 
-    /// Adds the block's row.
+    /// Adds the block's row. `place`: the number of the group, and that of the aggregate.
     pub fn add(
         &mut self,
         aggregate: &Aggregate,
+        place: (usize, usize),
         run: &mut BlockRun,
         context: &mut ExecContext,
-        memory: &mut Memory,
+        room: &mut Room,
     ) -> Result<(), Stop> {
         let mut values: [Value; 1] = [Value::Null];
         let mut more = Vec::new();
@@ -469,25 +128,64 @@ impl State {
         }
         if aggregate.distinct {
             let mut key = Vec::new();
-            for (value, arg) in values.iter().chain(&more).zip(&aggregate.args) {
-                hash_key(value, infer(&arg.expr).collation, &mut key);
-            }
+            put_key(aggregate, values.iter().chain(&more), &mut key);
             if self.seen.contains(&key) {
                 return Ok(());
             }
-            memory.take(key.len() + 48)?;
+            if room.memory.is_beyond(memory::of_table(context)) {
+                let [value] = values;
+                let mut row = vec![value];
+                row.append(&mut more);
+                put_order(aggregate, run, context, &mut row)?;
+                return room.put_off(place, row, &key, context);
+            }
+            room.memory.add(key.len() + ENTRY_BYTES);
             self.seen.insert(key);
         }
         let [value] = values;
         if let AggregateFunction::GroupConcat(_) = aggregate.function {
-            self.count += 1;
-            return self.add_text(aggregate, (&value, &more), run, context, memory);
+            let joined = texts::joined(aggregate, std::iter::once(&value).chain(&more));
+            let mut keys = Vec::with_capacity(aggregate.order.len());
+            put_order(aggregate, run, context, &mut keys)?;
+            return self.add_text(aggregate, (keys, joined), context, room);
         }
         if aggregate.function.makes_json() {
-            memory.take_row(std::slice::from_ref(&value))?;
+            room.memory.take_row(std::slice::from_ref(&value))?;
         }
         self.take(aggregate, value)?;
         Ok(())
+    }
+
+    /// Adds what was put off, and is now known to be new: the values of the arguments, and of the order.
+    pub fn add_late(
+        &mut self,
+        aggregate: &Aggregate,
+        row: &[Value],
+        context: &mut ExecContext,
+        room: &mut Room,
+    ) -> Result<(), Stop> {
+        let (values, keys) = row.split_at(aggregate.args.len().min(row.len()));
+        if let AggregateFunction::GroupConcat(_) = aggregate.function {
+            let joined = texts::joined(aggregate, values.iter());
+            return self.add_text(aggregate, (keys.to_vec(), joined), context, room);
+        }
+        let value = values.first().cloned().unwrap_or_default();
+        Ok(self.take(aggregate, value)?)
+    }
+
+    /// Adds a text to GROUP_CONCAT, with the keys that it is sorted by.
+    fn add_text(
+        &mut self,
+        aggregate: &Aggregate,
+        text: (Vec<Value>, Vec<u8>),
+        context: &mut ExecContext,
+        room: &mut Room,
+    ) -> Result<(), Stop> {
+        self.count += 1;
+        match &mut self.value {
+            Accumulated::Texts(texts) => texts.push(aggregate, text, context, &mut room.memory),
+            _ => Err(broken("GROUP_CONCAT has texts").into()),
+        }
     }
 
     /// Adds a value that is not NULL. (To GROUP_CONCAT texts are added.)
@@ -519,8 +217,13 @@ impl State {
         Ok(())
     }
 
+    /// Adds so many rows, where all that is wanted is how many they are.
+    pub fn count_rows(&mut self, rows: u64) {
+        self.count += rows;
+    }
+
     /// Takes in what another one has seen, of an aggregate that does not depend on the order of its values.
-    fn join(&mut self, aggregate: &Aggregate, other: State) -> Result<(), SqlError> {
+    pub fn join(&mut self, aggregate: &Aggregate, other: State) -> Result<(), SqlError> {
         if aggregate.distinct {
             self.seen.extend(other.seen);
             self.count = self.seen.len() as u64;
@@ -545,31 +248,6 @@ impl State {
             }
         };
         self.combine(aggregate, value)
-    }
-
-    /// Adds a text to GROUP_CONCAT.
-    fn add_text(
-        &mut self,
-        aggregate: &Aggregate,
-        (value, more): (&Value, &[Value]),
-        run: &mut BlockRun,
-        context: &mut ExecContext,
-        memory: &mut Memory,
-    ) -> Result<(), Stop> {
-        let mut joined = Vec::new();
-        for (value, arg) in std::iter::once(value).chain(more).zip(&aggregate.args) {
-            text(value, infer(&arg.expr).text_form(), &mut joined);
-        }
-        let mut keys = Vec::with_capacity(aggregate.order.len());
-        for by in &aggregate.order {
-            run.run_subqueries(&by.value.subqueries, context)?;
-            keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-        }
-        memory.take(joined.len() + memory::size(&keys))?;
-        if let Accumulated::Texts(texts) = &mut self.value {
-            texts.push((keys, joined));
-        }
-        Ok(())
     }
 
     /// Takes a value out again that was added to COUNT, SUM or AVG. `false`: that cannot be done
@@ -701,8 +379,8 @@ impl State {
                     (false, false) => finite(variance, "variance")?,
                 }
             }
-            (AggregateFunction::GroupConcat(separator), Accumulated::Texts(texts)) => {
-                concatenate(texts, separator, aggregate, context)
+            (AggregateFunction::GroupConcat(_), Accumulated::Texts(texts)) => {
+                texts.finish(aggregate, context)
             }
             // Of no binary strings there are all the bits there can be, or none of them.
             (AggregateFunction::BitAnd, Accumulated::Nothing) => {
@@ -786,46 +464,29 @@ fn average(sum: Accumulated, count: u64, aggregate: &Aggregate) -> Value {
     Value::Decimal(average.with_scale_round(scale, RoundingMode::HalfUp))
 }
 
-fn concatenate(
-    mut texts: Vec<(Vec<Value>, Vec<u8>)>,
-    separator: &[u8],
+/// What the values of the arguments are told apart by, for DISTINCT.
+pub(super) fn put_key<'v>(
     aggregate: &Aggregate,
+    values: impl Iterator<Item = &'v Value>,
+    key: &mut Vec<u8>,
+) {
+    for (value, arg) in values.zip(&aggregate.args) {
+        hash_key(value, infer(&arg.expr).collation, key);
+    }
+}
+
+/// Appends the values that those of the block's row are sorted by.
+fn put_order(
+    aggregate: &Aggregate,
+    run: &mut BlockRun,
     context: &mut ExecContext,
-) -> Value {
-    if texts.is_empty() {
-        return Value::Null;
+    keys: &mut Vec<Value>,
+) -> Result<(), Stop> {
+    for by in &aggregate.order {
+        run.run_subqueries(&by.value.subqueries, context)?;
+        keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
     }
-    let keys = aggregate.order.iter().enumerate();
-    let by: Vec<By> = keys
-        .map(|(at, key)| By {
-            at,
-            collation: infer(&key.value.expr).collation,
-            desc: key.desc,
-        })
-        .collect();
-    texts.sort_by(|(a, _), (b, _)| compare_rows(a, b, &by));
-    let bytes_max = context.eval.statement.group_concat_bytes_max;
-    let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
-    let mut result = Vec::new();
-    for (i, (_, text)) in texts.iter().enumerate() {
-        if i > 0 {
-            result.extend_from_slice(separator);
-        }
-        result.extend_from_slice(text);
-        if result.len() > bytes_max {
-            let mut end = bytes_max;
-            while end > 0 && result.get(end).is_some_and(|b| b & 0xC0 == 0x80) {
-                end -= 1;
-            }
-            result.truncate(end);
-            context
-                .eval
-                .warnings
-                .warn(SqlError::cut_by_group_concat(i + 1));
-            break;
-        }
-    }
-    Value::Bytes(result)
+    Ok(())
 }
 
 /// A value as floating point: text by the number it begins with.

@@ -1,0 +1,179 @@
+//! The rows of a subquery that a value is compared with: IN, ANY, ALL. If it sees no outer row they are
+//! read once, and IN finds them by hash, where equal values have equal keys.
+
+use super::{
+    ExecContext, Flow, Stop,
+    derived::Made,
+    hash_index::{HashIndex, Making},
+    memory,
+    row_store::{Cursor, RowStore, Rows},
+    subquery::run_query,
+};
+use crate::{
+    error::SqlError,
+    expr::{BinaryOp, ExprType, compare, hash_key, infer},
+    plan::{Query, Subquery, Usage},
+};
+use cohort_engine::types::{Collation, Value};
+use std::cmp::Ordering;
+
+pub(super) struct Compared {
+    rows: Rows,
+    /// Where they are by their values, for IN. Those with a NULL are left out.
+    set: Option<HashIndex>,
+    any_null: bool,
+}
+
+impl Compared {
+    /// The rows of a subquery.
+    pub fn read(
+        subquery: &Subquery,
+        context: &mut ExecContext,
+        outer: &[Value],
+    ) -> Result<Compared, Stop> {
+        let query = &subquery.query;
+        let left = match &subquery.usage {
+            Usage::In(left) if !query.correlated => Some(left),
+            _ => None,
+        };
+        let collations = left.filter(|left| {
+            let types = left
+                .iter()
+                .map(|(c, collation)| (infer(&c.expr), *collation));
+            hashes(types, query)
+        });
+        let mut set = collations.map(|left| (left, Making::new(context)));
+        if set.is_some() {
+            context.count_made(Made::Set, query);
+        }
+        let (mut rows, mut any_null, mut key) = (RowStore::default(), false, Vec::new());
+        run_query(query, context, outer, &mut |context, row| {
+            let is_null = row.iter().any(Value::is_null);
+            any_null |= is_null;
+            if let Some((left, making)) = &mut set {
+                key.clear();
+                for (value, (_, collation)) in row.iter().zip(*left) {
+                    hash_key(value, *collation, &mut key);
+                }
+                making.push((!is_null).then_some(key.as_slice()), context)?;
+            }
+            rows.push(std::mem::take(row), memory::of_table(context), context)?;
+            Ok(Flow::Continue)
+        })?;
+        let set = set.map(|(_, making)| making.finish(context));
+        Ok(Compared {
+            rows: rows.finish()?,
+            set: set.transpose()?,
+            any_null,
+        })
+    }
+
+    /// The first value of each; `None`: there are more than so many.
+    pub fn first_values(&self, most: usize) -> Result<Option<Vec<Value>>, Stop> {
+        let mut values = Vec::new();
+        let mut cursor = Cursor::default();
+        if self.rows.len() > most {
+            return Ok(None);
+        }
+        for place in 0..self.rows.len() {
+            values.extend(self.rows.get(place, &mut cursor)?.first().cloned());
+        }
+        Ok(Some(values))
+    }
+
+    /// `needles IN (rows)`; `None` if only a NULL keeps it from being known.
+    pub fn contain(
+        &self,
+        needles: &[(Value, Collation)],
+        context: &mut ExecContext,
+    ) -> Result<Option<bool>, Stop> {
+        if self.rows.len() == 0 {
+            return Ok(Some(false));
+        }
+        let null = needles.iter().any(|(needle, _)| needle.is_null());
+        if let (Some(set), false) = (&self.set, null) {
+            let mut key = Vec::new();
+            for (needle, collation) in needles {
+                hash_key(needle, *collation, &mut key);
+            }
+            if set.contains(&key)? {
+                return Ok(Some(true));
+            }
+            if !self.any_null {
+                return Ok(Some(false));
+            }
+        }
+        // Of one column, all that can be told is now known.
+        if needles.len() == 1 && (null || self.set.is_some()) {
+            return Ok(None);
+        }
+        let mut unknown = false;
+        let mut cursor = Cursor::default();
+        for place in 0..self.rows.len() {
+            context.tick()?;
+            let row = self.rows.get(place, &mut cursor)?;
+            let mut equal = Some(true);
+            for ((needle, collation), value) in needles.iter().zip(row) {
+                match compare(needle, value, *collation, &mut context.eval)? {
+                    Some(Ordering::Equal) => {}
+                    Some(_) => {
+                        equal = Some(false);
+                        break;
+                    }
+                    None => equal = None,
+                }
+            }
+            match equal {
+                Some(true) => return Ok(Some(true)),
+                Some(false) => {}
+                None => unknown = true,
+            }
+        }
+        Ok(if unknown { None } else { Some(false) })
+    }
+
+    /// `left op ANY (rows)` or `left op ALL (rows)`.
+    pub fn compare(
+        &self,
+        left: &Value,
+        (op, collation): (BinaryOp, Collation),
+        all: bool,
+        context: &mut ExecContext,
+    ) -> Result<Option<bool>, Stop> {
+        let mut unknown = false;
+        let mut cursor = Cursor::default();
+        for place in 0..self.rows.len() {
+            context.tick()?;
+            let row = self.rows.get(place, &mut cursor)?;
+            let right = row.first().unwrap_or(&Value::Null);
+            let Some(ordering) = compare(left, right, collation, &mut context.eval)? else {
+                unknown = true;
+                continue;
+            };
+            let holds = match op {
+                BinaryOp::Eq | BinaryOp::NullSafeEq => ordering == Ordering::Equal,
+                BinaryOp::NotEq => ordering != Ordering::Equal,
+                BinaryOp::Lt => ordering == Ordering::Less,
+                BinaryOp::LtEq => ordering != Ordering::Greater,
+                BinaryOp::Gt => ordering == Ordering::Greater,
+                BinaryOp::GtEq => ordering != Ordering::Less,
+                _ => return Err(SqlError::not_supported("this comparison with a subquery").into()),
+            };
+            if holds != all {
+                return Ok(Some(!all));
+            }
+        }
+        Ok(if unknown { None } else { Some(all) })
+    }
+}
+
+/// Whether equal values on both sides are of types that have equal hash keys.
+fn hashes(left: impl Iterator<Item = (ExprType, Collation)>, query: &Query) -> bool {
+    left.zip(&query.types).all(|((a, collation), b)| {
+        a.is_integer() && b.is_integer()
+            || a.is_string()
+                && b.is_string()
+                && a.collation == collation
+                && b.collation == collation
+    })
+}
