@@ -195,6 +195,10 @@ fn differences(memory: Option<usize>, compared: impl Fn(&str) -> String) -> Stri
             let result = run(&mut session, sql);
             assert!(result.starts_with("ok"), "{sql}: {result}");
         }
+        // What is about that sets how much memory there is itself.
+        if memory.is_some() && name == "spill" {
+            continue;
+        }
         let cases = expected(&script);
         let asked: Vec<String> = cases.iter().map(|(sql, _)| sql.clone()).collect();
         assert_eq!(
@@ -223,15 +227,16 @@ fn scripts_answer_as_mysql_does() {
     assert!(differences.is_empty(), "\n{differences}");
 }
 
-/// Nothing is kept in memory: all that is sorted, grouped, hashed or computed goes to files.
+/// Hardly anything is kept in memory: most of what is sorted, grouped, hashed or computed goes to files.
 #[test]
-fn scripts_answer_alike_without_memory() {
+fn scripts_answer_alike_with_little_memory() {
+    const BYTES: usize = 1000;
     // The order of rows counts where the statement says so; that is seen with memory.
     let sorted = |answer: &str| {
         let mut lines: Vec<&str> = answer.lines().collect();
         lines.sort_unstable();
         lines.join("\n")
     };
-    let differences = differences(Some(0), sorted);
+    let differences = differences(Some(BYTES), sorted);
     assert!(differences.is_empty(), "\n{differences}");
 }

@@ -16,6 +16,7 @@ use super::{
     write::{check_safe, encode_updated, note_auto_increment},
 };
 use crate::{
+    error::SqlError,
     expr::{Origin, assign_from, eval},
     plan::{Assigned, Joined, Target},
 };
@@ -190,8 +191,9 @@ fn update_row(
     let table = &target.table;
     let newest = Read::Locking(LockMode::Exclusive, OnConflict::Wait);
     let mut before = Vec::new();
+    // The statement has changed its key: it is there twice, or follows a row of another target.
     if !context.txn.get(table.rows, key, newest, &mut before)? {
-        return Ok(false);
+        return Err(SqlError::key_not_found(&table.name).into());
     }
     let mut row = row::decode(table, &before)?;
     let positions = target.assignments.iter().map(|(position, _)| *position);

@@ -16,7 +16,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
-    txn::{Batch, KeyRange, Read},
+    txn::{Batch, KeyRange, LockMode, OnConflict, Read},
     types::{Index, Table, TreeId, Value, key as keys, row},
 };
 use rustc_hash::FxHashSet;
@@ -29,9 +29,10 @@ const BATCH_MAX: usize = 256;
 const PART_ROWS_MAX: usize = 4_000;
 
 pub(super) fn read_mode(source: &Source, context: &ExecContext) -> Read {
-    match source.lock {
-        Some((mode, conflict)) => Read::Locking(mode, conflict),
-        None => context.plain_read,
+    match (source.lock, context.plain_read) {
+        (Some((mode, conflict)), _) => Read::Locking(mode, conflict),
+        (None, Read::Plain) if source.shared => Read::Locking(LockMode::Shared, OnConflict::Wait),
+        (None, read) => read,
     }
 }
 

@@ -333,12 +333,12 @@ impl<'b> BlockRun<'b> {
         let mut reader = Reader::new(source, table, access, at, context);
         let locks = read_mode(source, context) != Read::Plain;
         reader.read_all(self, context, &mut |run, context| {
-            // What is locked is locked whatever it is.
+            if !run.all_hold(&source.alone, context)? {
+                return Ok(None);
+            }
+            // Whatever it is joined with.
             if locks {
                 context.txn.keep_locks();
-            }
-            if !run.all_hold(&source.alone, context)? {
-                return Ok(Some(Flow::Continue));
             }
             let first = run.row.get_mut(source.first_slot..).unwrap_or_default();
             let take = |column: &u16| first.get_mut(usize::from(*column)).map(std::mem::take);

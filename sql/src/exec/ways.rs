@@ -11,6 +11,7 @@ use super::{
     ExecContext, Stop,
     block::BlockRun,
     key::{self, Ranges},
+    reader::read_mode,
     scan::Way,
     search,
     tail::limit_values,
@@ -161,9 +162,9 @@ impl BlockRun<'_> {
             (false, false) => COUNTED_MAX,
         };
         // To count takes no locks.
-        let read = match (source.lock, context.plain_read) {
-            (None, Read::Plain) => Read::Plain,
-            _ => Read::Newest,
+        let read = match read_mode(source, context) {
+            Read::Plain => Read::Plain,
+            Read::Newest | Read::Locking(..) => Read::Newest,
         };
         let mut batch = Batch::default();
         let mut far = COUNTED_FIRST.min(most);

@@ -38,6 +38,8 @@ pub(super) const TABLES_MAX: usize = 61;
 pub(super) struct Leaf {
     pub input: LeafInput,
     pub lock: Option<(LockMode, OnConflict)>,
+    /// See `Source::shared`.
+    pub shared: bool,
     /// USE INDEX and FORCE INDEX (`true`), or IGNORE INDEX, with their names.
     pub hints: Vec<(bool, Vec<String>)>,
     /// The text of a computed table, if conditions may be pushed into it.
@@ -584,6 +586,7 @@ impl Planner<'_> {
         from.leaves.push(Leaf {
             input,
             lock: None,
+            shared: false,
             hints: Vec::new(),
             again,
         });
@@ -618,6 +621,7 @@ impl Planner<'_> {
         from.leaves.push(Leaf {
             input,
             lock: None,
+            shared: self.shares,
             hints,
             again: None,
         });
@@ -785,6 +789,7 @@ impl Leaf {
         Leaf {
             input: LeafInput::Derived(derived, given),
             lock: None,
+            shared: false,
             hints: Vec::new(),
             again: None,
         }

@@ -55,6 +55,8 @@ const TRIED: f64 = 0.3;
 const JOINED: f64 = 0.3;
 /// No more rows than these are kept if there is another way: they take memory.
 pub(super) const KEPT_ROWS_MAX: f64 = 200_000.0;
+/// What finds more rows than these each time is no other way: by a range, say, of which nothing is known.
+const FOUND_MAX: f64 = 1_000.0;
 /// The share that an equality with a column leaves of which nothing is known.
 const EQUAL_SHARE: f64 = 0.1;
 
@@ -281,8 +283,9 @@ impl Planner<'_> {
         let kept = rows.max(access::ROWS_MIN as f64) * figure.share;
         let locks = at.is_some_and(|leaf| leaf.lock.is_some());
         let fits = kept <= KEPT_ROWS_MAX && !locks && !outlook.in_haste;
-        // There is no other way, or it takes no more memory than it should.
-        let may_hash = hashes && (fits || choice.access.bounds().next().is_none());
+        // It takes no more memory than it should, or there is no other way.
+        let is_found = choice.access.bounds().next().is_some() && choice.thought <= FOUND_MAX;
+        let may_hash = hashes && (fits || !is_found);
         let once = reading(&alone);
         let (each_kept, each_tried) = match may_hash {
             true => (HASHED, PROBED),

@@ -98,7 +98,9 @@ impl Planner<'_> {
         ignore: bool,
         targets: impl FnOnce(&mut Self) -> Result<Vec<Wanted>, SqlError>,
     ) -> Result<Joined, SqlError> {
+        self.shares = true;
         let from = self.from(tables);
+        self.shares = false;
         self.standing = Standing::Read;
         let mut from = from?;
         from.keyed = true;
@@ -264,6 +266,8 @@ impl Planner<'_> {
                 }),
             }
         }
+        // They are changed in the order of FROM.
+        targets.sort_by_key(|target| target.leaf);
         Ok(targets)
     }
 

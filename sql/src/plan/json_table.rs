@@ -141,6 +141,7 @@ impl Planner<'_> {
         let leaf = Leaf {
             input: LeafInput::Json(Arc::new(table)),
             lock: None,
+            shared: false,
             hints: Vec::new(),
             again: None,
         };

@@ -313,6 +313,7 @@ impl<'a> Planner<'a> {
             view_demands: Vec::new(),
             noted: Vec::new(),
             standing: needs::Standing::Read,
+            shares: false,
             within_views: Vec::new(),
             meanings: None,
             warnings: parsed.warnings.clone(),
@@ -393,6 +394,8 @@ struct Planner<'a> {
     noted: Vec<Rc<needs::Noted>>,
     /// How the tables stand in the statement that are named now.
     standing: needs::Standing,
+    /// The tables that are named are read for the rows of others: see `Source::shared`.
+    shares: bool,
     /// The views whose texts are being compiled, innermost last.
     within_views: Vec<Arc<View>>,
     /// What the names of the text turn out to mean, if somebody wants to know.

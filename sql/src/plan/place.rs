@@ -372,7 +372,7 @@ fn counted(block: &Block) -> Option<usize> {
     };
     let number = access
         .search
-        .filter(|_| source.lock.is_none() && source.outer_join.is_none())?;
+        .filter(|_| !source.locks() && source.outer_join.is_none())?;
     let rank = source.ranks.get(number)?;
     let only = matches!(source.filter.as_slice(), [condition] if walk::slot(&condition.expr) == Some(rank.slot));
     let counts = |aggregate: &Aggregate| aggregate.function == AggregateFunction::CountRows;
@@ -492,6 +492,7 @@ fn source(
         lateral: false,
         merged: false,
         lock: leaf.lock,
+        shared: leaf.shared,
         estimate,
         share,
     }

@@ -72,7 +72,10 @@ impl Planner<'_> {
             // The tables were noted when it was compiled without the conditions.
             let mark = self.mark();
             self.compiled_again += 1;
+            let shares = self.shares;
+            self.shares |= from.keyed;
             let compiled = self.compile_again(&again, pushed.into());
+            self.shares = shares;
             self.back_to(mark);
             if let (Some(leaf), computing) = (from.leaves.get_mut(at), compiled?) {
                 leaf.input = Leaf::of_derived(computing).input;

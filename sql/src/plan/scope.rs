@@ -839,7 +839,7 @@ fn is_repeatable(query: &Query, usage: &Usage) -> bool {
         return false;
     };
     let is_plain = |source: &Source| {
-        matches!(source.input, Input::Table(..)) && source.lock.is_none() && source.ranks.is_empty()
+        matches!(source.input, Input::Table(..)) && !source.locks() && source.ranks.is_empty()
     };
     query.correlated
         && matches!(usage, Usage::Scalar | Usage::Exists)

@@ -452,10 +452,20 @@ pub struct Source {
     pub ranks: Vec<Rank>,
     /// How its rows are locked.
     pub lock: Option<(LockMode, OnConflict)>,
+    /// What is read of it decides what becomes of other tables' rows: it is of the join of an UPDATE or DELETE,
+    /// and not changed. Then it is locked as a SERIALIZABLE transaction locks what it reads.
+    pub shared: bool,
     /// About how many rows are read each time, for EXPLAIN.
     pub estimate: u64,
     /// Which share of them its own conditions leave, about, for EXPLAIN: 1 if it has none.
     pub share: f64,
+}
+
+impl Source {
+    /// Whether its rows are locked whatever the transaction is.
+    pub fn locks(&self) -> bool {
+        self.lock.is_some() || self.shared
+    }
 }
 
 /// How a table is read once, whatever outer rows there are, to be looked up by hash for each of them.

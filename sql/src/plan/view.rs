@@ -182,6 +182,7 @@ impl Planner<'_> {
             view_demands: take(&mut self.view_demands),
             noted: take(&mut self.noted),
             standing: self.standing,
+            shares: self.shares,
             literals: take(&mut self.literals),
             conversions: take(&mut self.conversions),
             // What follows is the text's own.
@@ -236,6 +237,7 @@ impl Planner<'_> {
             moved: _,
             named_itself: _,
             meanings: _,
+            shares: _,
         } = inner;
         self.tables = tables;
         self.views = views;

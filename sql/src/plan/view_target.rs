@@ -292,6 +292,7 @@ impl Planner<'_> {
             let leaf = Leaf {
                 input: LeafInput::Stored(Arc::clone(&table)),
                 lock,
+                shared: false,
                 hints,
                 again: None,
             };

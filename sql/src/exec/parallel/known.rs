@@ -125,7 +125,7 @@ fn reads_stored(query: &Query) -> bool {
     let mut all = true;
     query.each_source(&mut |source| {
         all &= match &source.input {
-            Input::Table(table, _) => !table.is_temporary() && source.lock.is_none(),
+            Input::Table(table, _) => !table.is_temporary() && !source.locks(),
             Input::Derived(..) | Input::Json(_) | Input::Working(_) => true,
             Input::Virtual(_) => false,
         };
@@ -148,7 +148,7 @@ fn is_plain(source: &Source) -> bool {
         |(before, own): &(Expr, Expr)| is_repeatable(before) && is_repeatable(own);
     let mut paths = std::iter::once(access).chain(&source.ways);
     !table.is_temporary()
-        && source.lock.is_none()
+        && !source.locks()
         && source.ranks.is_empty()
         && paths.all(|path| path.search.is_none())
         && source.kept.iter().flatten().all(is_pair_repeatable)

@@ -125,7 +125,9 @@ impl First<'_> {
 
     /// How the keys of a group begin that one of them is in.
     fn begin_of_group(&self, key: &[u8], parts_of_key: usize) -> Result<Vec<u8>, Stop> {
-        let index = self.index.ok_or_else(|| broken("groups come in turn by a key"))?;
+        let index = self
+            .index
+            .ok_or_else(|| broken("groups come in turn by a key"))?;
         let length = keys::parts_length(self.table, index, parts_of_key, key)?;
         let begin = key.get(..length);
         Ok(begin
