@@ -153,6 +153,7 @@ struct GivenUp;
 impl<'b> Left<'b> {
     /// Has all parts read by this thread and its helpers. `None`: something is out of the ordinary.
     fn read(&self, team: &Team, context: &mut ExecContext) -> Result<Option<Groups<'b>>, Stop> {
+        let apart = context.tables.apart.clone();
         let shared = Shared::of(context, team);
         let session: &dyn Environment = &*context.eval.environment;
         let own = (context.owner, &mut *context.txn);
@@ -160,6 +161,8 @@ impl<'b> Left<'b> {
             self.together(team, &shared, context)
         });
         if team.is_over() {
+            // Who reads it all alone does so as if nobody had begun.
+            context.tables.apart = apart;
             return Ok(None);
         }
         let mut all: Option<Groups> = None;
