@@ -98,6 +98,10 @@ errors! {
     1782 anonymous_with_gtid_mode() "@@SESSION.GTID_NEXT cannot be set to ANONYMOUS when @@GLOBAL.GTID_MODE = ON.";
     1790 gtid_owned(gtid) "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns {gtid}. Ownership is released on COMMIT or ROLLBACK.";
     1837 gtid_used(gtid) "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{gtid}'.";
+    3125 execution_time_unsupported() "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only";
+    3126 conflicting_hint(hint) "Hint {hint} is ignored as conflicting/duplicated";
+    3127 unknown_block(block, hint) "Query block name {block} is not found for {hint} hint";
+    3128 unresolved_hint(name, hint) "Unresolved name {name} for {hint} hint";
     3527 no_schema_of_component(urn) "Cannot find schema in specified URN: '{urn}'.";
     3529 component_not_loaded(urn) "Cannot load component from specified URN: '{urn}'.";
     3537 component_not_there(urn) "Component specified by URN '{urn}' to unload has not been loaded before.";
@@ -222,6 +226,7 @@ errors! {
     1232 wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
     1234 wrong_placement(what) "Incorrect usage/placement of '{what}'";
     1236 log_cannot_be_read(why) "{why}";
+    1064 wrong_hint(near, line) "Optimizer hint syntax error near '{near}' at line {line}";
     1235 not_supported(what) "This version of MySQL doesn't yet support '{what}'";
     1238 variable_is(name, kind) "Variable '{name}' is a {kind} variable";
     1239 wrong_foreign_key(name) "Incorrect foreign key definition for '{name}': Key reference and table reference don't match";
@@ -456,6 +461,7 @@ errors! {
     3061 illegal_user_variable(name) "User variable name '{name}' is illegal";
     1458 wrong_routine_name(name) "Incorrect routine name '{name}'";
     3619 illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
+    3637 not_hinted(name) "Variable '{name}' cannot be set using SET_VAR hint.";
     3628 mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     3636 recursion_too_deep(iterations) "Recursive query aborted after {iterations} iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     3665 missing_json_table_value(column) "Missing value for JSON_TABLE column '{column}'";

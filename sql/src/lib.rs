@@ -19,6 +19,7 @@ mod expr;
 mod expr_text;
 mod files;
 mod foreign_key_text;
+mod hint;
 mod interrupt;
 mod json;
 pub mod lexer;

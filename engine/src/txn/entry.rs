@@ -25,7 +25,7 @@ impl Entry {
         image: &[u8],
         row_key: &[u8],
     ) -> Result<Entries, TxnError> {
-        let found = key::entry_parts(table, index, image).map_err(|_| malformed(table))?;
+        let found = key::entries_of_row(table, index, image).map_err(|_| malformed(table))?;
         let entry = |key::EntryParts { mut key, has_null }| {
             let parts = key.len();
             key.extend_from_slice(row_key);

@@ -64,7 +64,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "warnings",
             ],
             &["command", "error_log", "expr", "rights"],
-            &["data_type", "digest", "files"],
+            &["data_type", "digest", "files", "hint"],
             &["parse", "statements"],
             &["variables"],
             &["expr_text", "password_policy"],

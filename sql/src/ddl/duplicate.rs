@@ -61,7 +61,7 @@ fn find(
             image.clear();
             image.extend_from_slice(before);
         }
-        let found = key::entry_parts(&altered.table, index, &image).ok()?;
+        let found = key::entries_of_row(&altered.table, index, &image).ok()?;
         // A key with NULL equals nothing.
         for entry in found.into_iter().filter(|entry| !entry.has_null) {
             let is_less = least.as_ref().is_none_or(|(other, _)| entry.key < *other);

@@ -141,10 +141,14 @@ impl<'a, 'l> Walk<'a, 'l> {
             7 if word.eq_ignore_ascii_case(b"REPLACE") => true,
             _ => return Outcome::No,
         };
+        let own = hints(source.get(first.end..).unwrap_or_default());
+        // Those of other query blocks are not told apart.
+        let all = memchr::memmem::find_iter(source, b"/*+").count();
+        if all > usize::from(!own.is_empty()) {
+            return Outcome::No;
+        }
         lifted.key.extend_from_slice(word);
-        lifted
-            .key
-            .extend_from_slice(hints(source.get(first.end..).unwrap_or_default()));
+        lifted.key.extend_from_slice(own);
         let selects = word.eq_ignore_ascii_case(b"SELECT");
         let level = Level {
             clause: if selects { Clause::Name } else { Clause::Keep },

@@ -19,8 +19,9 @@ pub use json_table::{JsonColumnSyntax, JsonTableSyntax, OtherwiseSyntax};
 
 use crate::{
     error::SqlError,
+    hint::Hints,
     interrupt,
-    lexer::{self, Kind, Lexer, Lifted, Mode, Token},
+    lexer::{self, Kind, Lifted, Mode, Token},
 };
 use convert::Converter;
 use depth::Depth;
@@ -216,27 +217,64 @@ impl Text<'_> {
         String::from_utf8_lossy(text.unwrap_or_default().trim_ascii()).into_owned()
     }
 
-    /// The first token of the statement, or of what EXPLAIN explains.
     fn beginning(&self) -> Option<&Token> {
-        let tokens = &self.tokens;
-        tokens.get(convert::beginning(self.source, tokens))
+        self.tokens.get(self.first())
     }
 
-    /// The optimizer hint MAX_EXECUTION_TIME(n) after the first SELECT. Other hints are for
-    /// another optimizer.
+    /// The first token of the statement, or of what EXPLAIN explains.
     #[must_use]
-    pub fn execution_ms_max(&self) -> Option<u64> {
-        let first = self.beginning()?;
-        if !first.is_word(self.source, "SELECT") {
-            return None;
-        }
-        let hints = lexer::hints(self.source.get(first.end..)?);
-        let tokens = Lexer::tokens(hints, Mode::default());
-        let at = tokens
-            .iter()
-            .position(|t| t.is_word(hints, "MAX_EXECUTION_TIME"))?;
-        let number = tokens.get(at + 2).filter(|t| t.kind == Kind::Integer)?;
-        std::str::from_utf8(number.text(hints)).ok()?.parse().ok()
+    pub fn first(&self) -> usize {
+        convert::beginning(self.source, &self.tokens)
+    }
+
+    /// Whether the statement, or what EXPLAIN explains, is a SELECT.
+    #[must_use]
+    pub fn is_select(&self) -> bool {
+        let first = self.beginning();
+        first.is_some_and(|first| first.is_word(self.source, "SELECT"))
+    }
+
+    /// Whether a query block has optimizer hints.
+    #[must_use]
+    pub fn has_hints(&self) -> bool {
+        memchr::memmem::find(self.source, b"/*+").is_some()
+    }
+
+    /// The query blocks, in the order of the text: the token that begins each, SELECT or the first word of a
+    /// statement that changes rows, and the optimizer hints behind it.
+    #[must_use]
+    pub fn hints(&self) -> Vec<(usize, Hints)> {
+        let first = self.first();
+        let is_word = |token: &Token, word| token.is_word(self.source, word);
+        let begins = |(at, token): &(usize, &Token)| {
+            let changes = ["INSERT", "REPLACE", "UPDATE", "DELETE"];
+            is_word(token, "SELECT")
+                || *at == first && changes.iter().any(|word| is_word(token, word))
+        };
+        let blocks = self.tokens.iter().enumerate().filter(begins);
+        let read = blocks.map(|(at, token)| {
+            let behind = self.source.get(token.end..).unwrap_or_default();
+            (at, Hints::read(lexer::hints(behind), self.mode))
+        });
+        read.collect()
+    }
+
+    /// The warning about the hint at this place of those behind a token.
+    #[must_use]
+    pub fn wrong_hint(&self, token: usize, at: usize) -> SqlError {
+        let behind = self.tokens.get(token).map_or(0, |token| token.end);
+        let rest = self.source.get(behind..).unwrap_or_default();
+        let begin = memchr::memmem::find(rest, b"/*+").map_or(0, |begin| begin + 3);
+        let from = behind + begin + at;
+        let near = self.source.get(from..).unwrap_or_default();
+        // Where the hints have ended that is all.
+        let near = match near.trim_ascii_start().starts_with(b"*/") {
+            true => b"*/",
+            false => near,
+        };
+        let before = self.source.get(..from).unwrap_or_default();
+        let line = 1 + memchr::memchr_iter(b'\n', before).count();
+        SqlError::wrong_hint(String::from_utf8_lossy(near), line)
     }
 
     fn is_qualified(&self, i: usize) -> bool {

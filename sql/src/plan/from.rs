@@ -42,6 +42,8 @@ pub(super) struct Leaf {
     pub shared: bool,
     /// USE INDEX and FORCE INDEX (`true`), or IGNORE INDEX, with their names.
     pub hints: Vec<(bool, Vec<String>)>,
+    /// A hint says that its rows are not to be found by hash.
+    pub no_hash: bool,
     /// The text of a computed table, if conditions may be pushed into it.
     pub again: Option<TextAgain>,
 }
@@ -76,6 +78,8 @@ pub(super) struct From {
     pub order: Option<(Range<usize>, Vec<SortKey>)>,
     /// The keys of the rows are wanted, to change them.
     pub keyed: bool,
+    /// What hints say of the order: pairs of leaves, of which the first is read before the second.
+    pub before: Vec<(usize, usize)>,
 }
 
 /// What a name in FROM stands for.
@@ -587,6 +591,7 @@ impl Planner<'_> {
             input,
             lock: None,
             shared: false,
+            no_hash: false,
             hints: Vec::new(),
             again,
         });
@@ -622,6 +627,7 @@ impl Planner<'_> {
             input,
             lock: None,
             shared: self.shares,
+            no_hash: false,
             hints,
             again: None,
         });
@@ -790,6 +796,7 @@ impl Leaf {
             input: LeafInput::Derived(derived, given),
             lock: None,
             shared: false,
+            no_hash: false,
             hints: Vec::new(),
             again: None,
         }

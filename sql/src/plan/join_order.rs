@@ -122,6 +122,7 @@ impl Planner<'_> {
         let is_inner = |leaf: &usize| from.groups.iter().any(|g| g.leaves.contains(leaf));
         let (inner, free): (Vec<usize>, Vec<usize>) = (0..count).partition(is_inner);
         let mut search = Search {
+            before: before(from, &free),
             neighbours: (0..count)
                 .map(|leaf| self.neighbours(leaf, outlook))
                 .collect(),
@@ -197,7 +198,7 @@ impl Planner<'_> {
             };
             for (at, &leaf) in free.iter().enumerate() {
                 let with = set | 1 << at;
-                if with == set {
+                if with == set || !search.may_follow(leaf, &here.leaves) {
                     continue;
                 }
                 let step = search.step(self, from, outlook, leaf, &here.leaves)?;
@@ -230,6 +231,9 @@ impl Planner<'_> {
         while order.leaves.len() < free.len() {
             let mut cheapest: Option<Order> = None;
             for &leaf in free.iter().filter(|leaf| !order.leaves.contains(leaf)) {
+                if !search.may_follow(leaf, &order.leaves) {
+                    continue;
+                }
                 let step = search.step(self, from, outlook, leaf, &order.leaves)?;
                 let longer = order.then(leaf, step);
                 if cheapest
@@ -285,7 +289,8 @@ impl Planner<'_> {
         let fits = kept <= KEPT_ROWS_MAX && !locks && !outlook.in_haste;
         // It takes no more memory than it should, or there is no other way.
         let is_found = choice.access.bounds().next().is_some() && choice.thought <= FOUND_MAX;
-        let may_hash = hashes && (fits || !is_found);
+        let no_hash = at.is_some_and(|leaf| leaf.no_hash);
+        let may_hash = hashes && !no_hash && (fits || !is_found);
         let once = reading(&alone);
         let (each_kept, each_tried) = match may_hash {
             true => (HASHED, PROBED),
@@ -298,6 +303,25 @@ impl Planner<'_> {
             kept: may.then_some((once + kept * each_kept, each_tried)),
         })
     }
+}
+
+/// What hints say of the order of these leaves: pairs of those of which the first is read before the second. None
+/// if that is no order.
+fn before(from: &From, free: &[usize]) -> Vec<(usize, usize)> {
+    let both = |(one, other): &&(usize, usize)| free.contains(one) && free.contains(other);
+    let before: Vec<(usize, usize)> = from.before.iter().filter(both).copied().collect();
+    let mut left: Vec<usize> = free.to_vec();
+    while !left.is_empty() {
+        let waits = |leaf: &usize| {
+            let mut pairs = before.iter();
+            pairs.any(|(one, other)| other == leaf && left.contains(one))
+        };
+        match left.iter().position(|leaf| !waits(leaf)) {
+            Some(at) => left.remove(at),
+            None => return Vec::new(),
+        };
+    }
+    before
 }
 
 /// What it costs to read a table by a path. A very small table counts as a larger one, for the plan
@@ -397,11 +421,19 @@ fn leaves_in(expr: &Expr, names: &Names) -> Set {
 /// What is known of steps so far. What a table costs depends only on those before it that it has
 /// conditions with.
 struct Search {
+    /// See `before`.
+    before: Vec<(usize, usize)>,
     neighbours: Vec<Set>,
     known: FxHashMap<(usize, Set), Step>,
 }
 
 impl Search {
+    /// Whether a leaf may be read after these.
+    fn may_follow(&self, leaf: usize, there: &[usize]) -> bool {
+        let mut pairs = self.before.iter().filter(|(_, other)| *other == leaf);
+        pairs.all(|(one, _)| there.contains(one))
+    }
+
     fn step(
         &mut self,
         planner: &mut Planner<'_>,

@@ -99,7 +99,8 @@ impl Planner<'_> {
         targets: impl FnOnce(&mut Self) -> Result<Vec<Wanted>, SqlError>,
     ) -> Result<Joined, SqlError> {
         self.shares = true;
-        let from = self.from(tables);
+        let token = self.text.first();
+        let from = self.from_with_hints(token, tables);
         self.shares = false;
         self.standing = Standing::Read;
         let mut from = from?;

@@ -142,6 +142,7 @@ impl Planner<'_> {
             input: LeafInput::Json(Arc::new(table)),
             lock: None,
             shared: false,
+            no_hash: false,
             hints: Vec::new(),
             again: None,
         };

@@ -70,6 +70,9 @@ impl Planner<'_> {
         let Some((select, order)) = self.mergeable(query) else {
             return Ok(None);
         };
+        if self.unmerged.has(&alias.name.value) {
+            return Ok(None);
+        }
         let text = MergedText {
             alias: &alias.name.value,
             select,
@@ -99,6 +102,9 @@ impl Planner<'_> {
             order,
             of: TextOf::Common(&cte.alias),
         };
+        if self.unmerged.has(text.alias) {
+            return Ok(None);
+        }
         self.names().check_unique(text.alias, "")?;
         // It names those that were defined before it.
         let later = self.common.split_off(at);
@@ -236,9 +242,16 @@ impl Planner<'_> {
         let (straight, _) = modifiers(text.select.select_modifiers.as_ref());
         from.straight |= straight;
         let mut star = Vec::new();
-        for table in &text.select.from {
-            star.extend(self.joined(table, from)?.star);
-        }
+        self.with_hints(
+            index_of(&text.select.select_token),
+            from,
+            |planner, from| {
+                for table in &text.select.from {
+                    star.extend(planner.joined(table, from)?.star);
+                }
+                Ok(())
+            },
+        )?;
         let mut conditions = self.conditions(text.select.selection.as_ref())?;
         for condition in &mut conditions {
             find_zero_dates(condition, from, self.names());

@@ -29,6 +29,7 @@ mod figures;
 mod files;
 mod from;
 mod grouping;
+mod hints;
 mod implied;
 mod in_turn;
 mod join_order;
@@ -72,6 +73,8 @@ pub use search::Rank;
 pub use substitute::KnownLiteral;
 pub use tree::*;
 pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};
+
+use hints::{BlockHints, Unmerged};
 
 use crate::{
     error::SqlError,
@@ -283,7 +286,7 @@ pub fn compile(
         warnings: planner.warnings,
         conversions: planner.conversions,
         writes,
-        execution_ms_max: parsed.text.execution_ms_max(),
+        execution_ms_max: planner.hints.execution_ms_max,
         user_variables: without(planner.user_variables, &fields),
         literals: planner.literals,
         taken: planner.taken,
@@ -299,6 +302,8 @@ fn without(mut variables: Vec<(String, ExprType)>, fields: &[&str]) -> Vec<(Stri
 impl<'a> Planner<'a> {
     /// For a text.
     fn new(parsed: &'a Parsed<'_>, context: &'a CompileContext<'a>, template: bool) -> Planner<'a> {
+        let mut warnings = parsed.warnings.clone();
+        let hints = BlockHints::of(&parsed.text, &mut warnings);
         Planner {
             context,
             text: &parsed.text,
@@ -314,9 +319,11 @@ impl<'a> Planner<'a> {
             noted: Vec::new(),
             standing: needs::Standing::Read,
             shares: false,
+            hints,
+            unmerged: Unmerged::None,
             within_views: Vec::new(),
             meanings: None,
-            warnings: parsed.warnings.clone(),
+            warnings,
             conversions: Vec::new(),
             parameters: parsed.parameters,
             merging: false,
@@ -396,6 +403,10 @@ struct Planner<'a> {
     standing: needs::Standing,
     /// The tables that are named are read for the rows of others: see `Source::shared`.
     shares: bool,
+    /// The optimizer hints of the text.
+    hints: BlockHints,
+    /// What of FROM is not to be read in its place, by a hint.
+    unmerged: Unmerged,
     /// The views whose texts are being compiled, innermost last.
     within_views: Vec<Arc<View>>,
     /// What the names of the text turn out to mean, if somebody wants to know.

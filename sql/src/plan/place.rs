@@ -274,9 +274,11 @@ impl Planner<'_> {
             let stored = read.and_then(Leaf::stored).is_some();
             let anew = position == 0 || lateral || self.searches(leaf);
             let looked_up = bounded && !is_kept;
+            let no_hash = stored && read.is_some_and(|leaf| leaf.no_hash);
             let kept = (!anew && !looked_up)
                 .then(|| hash_keys(conditions, self.names(), leaf, all_before))
-                .filter(|keys| is_kept || !stored || !keys.is_empty());
+                .filter(|keys| is_kept || !stored || !keys.is_empty())
+                .filter(|keys| keys.is_empty() || !no_hash);
             choices.push((choice, kept));
         }
         let is_looked_up =

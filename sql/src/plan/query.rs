@@ -318,7 +318,8 @@ impl Planner<'_> {
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
         let distinct = self.plain_select(select)?;
         let (straight, count_all) = modifiers(select.select_modifiers.as_ref());
-        let mut from = self.from(&select.from)?;
+        let token = index_of(&select.select_token);
+        let mut from = self.from_with_hints(token, &select.from)?;
         self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= straight;
         let mut conditions = self.conditions(select.selection.as_ref())?;
@@ -414,7 +415,7 @@ impl Planner<'_> {
         let ast::Select {
             // What is not refused here is read by `block_inside`.
             select_token: _,
-            // Comments: see `Text::execution_ms_max`.
+            // Our own tokens have them: see `hints`.
             optimizer_hints: _,
             distinct,
             select_modifiers: _,

@@ -7,6 +7,7 @@
 use super::{
     CompileContext, PlanSettings, Planner, ViewUse,
     from::{From, Leaf, Part},
+    hints::{BlockHints, Unmerged},
     merge::{MergedText, TextOf, plain_select},
     needs::Noted,
     push::TextAgain,
@@ -67,11 +68,12 @@ impl Planner<'_> {
             });
         }
         let noted = self.note_named(&view.database, &view.name);
+        let merges = view.mergeable
+            && view.algorithm != ViewAlgorithm::TempTable
+            && !self.unmerged.has(&alias);
         let part = self.inside(view, |planner, query| {
             match plain_select(query, planner.text) {
-                Some((select, around))
-                    if view.mergeable && view.algorithm != ViewAlgorithm::TempTable =>
-                {
+                Some((select, around)) if merges => {
                     let text = MergedText {
                         alias: &alias,
                         select,
@@ -183,6 +185,8 @@ impl Planner<'_> {
             noted: take(&mut self.noted),
             standing: self.standing,
             shares: self.shares,
+            hints: BlockHints::of(&parsed.text, &mut Vec::new()),
+            unmerged: Unmerged::None,
             literals: take(&mut self.literals),
             conversions: take(&mut self.conversions),
             // What follows is the text's own.
@@ -238,6 +242,8 @@ impl Planner<'_> {
             named_itself: _,
             meanings: _,
             shares: _,
+            hints: _,
+            unmerged: _,
         } = inner;
         self.tables = tables;
         self.views = views;

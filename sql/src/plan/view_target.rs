@@ -293,13 +293,15 @@ impl Planner<'_> {
                 input: LeafInput::Stored(Arc::clone(&table)),
                 lock,
                 shared: false,
+                no_hash: false,
                 hints,
                 again: None,
             };
-            let from = From {
+            let mut from = From {
                 leaves: vec![leaf],
                 ..From::default()
             };
+            self.apply_hints(self.text.first(), &mut from, 0);
             return Ok(Some((table, from)));
         };
         self.may_name(&view.database, &view.name, &[change.privilege()])?;
@@ -310,6 +312,7 @@ impl Planner<'_> {
             return Ok(None);
         };
         self.note_view_written(number, 0, change)?;
+        self.apply_hints(self.text.first(), &mut from, 0);
         from.order = None;
         for leaf in &mut from.leaves {
             leaf.lock = lock;

@@ -19,6 +19,7 @@ mod emptied;
 mod explained;
 mod grant;
 mod gtid;
+mod hints;
 mod init_connect;
 mod locked;
 mod made_password;
@@ -388,17 +389,19 @@ impl Session {
         if self.state.must_change_password {
             return self.change_expired_password(sql, out);
         }
-        if query::is_query(sql) && self.state.gtid.is_automatic() {
-            self.clear_warnings();
-            return self.run_text(sql, text, out);
-        }
-        match self.compile(sql) {
-            Ok(statement) => self.run(&statement, &[], out),
-            Err(error) => {
-                self.clear_warnings();
-                Err(error)
+        self.with_hints(sql, |session| {
+            if query::is_query(sql) && session.state.gtid.is_automatic() {
+                session.clear_warnings();
+                return session.run_text(sql, text, out);
             }
-        }
+            match session.compile(sql) {
+                Ok(statement) => session.run(&statement, &[], out),
+                Err(error) => {
+                    session.clear_warnings();
+                    Err(error)
+                }
+            }
+        })
     }
 
     /// A statement of a session whose password has expired: 1820 for all but those that change it.

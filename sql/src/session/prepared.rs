@@ -107,7 +107,10 @@ impl Session {
         self.begin_statement("Execute", Some(&statement.text));
         self.log_execution(&statement, parameters);
         self.state.counters().count(Counter::ComStmtExecute);
-        let result = self.run(&statement, parameters, out);
+        let text = Arc::clone(&statement.text);
+        let result = self.with_hints(text.as_bytes(), |session| {
+            session.run(&statement, parameters, out)
+        });
         self.end_statement(result)
     }
 

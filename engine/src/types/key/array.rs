@@ -29,7 +29,7 @@ pub struct EntryParts {
 }
 
 /// The parts of the entries that the row with this image has in `index`, ascending, no two the same.
-pub fn entry_parts(
+pub fn entries_of_row(
     table: &Table,
     index: &Index,
     image: &[u8],
@@ -177,7 +177,7 @@ mod tests {
         let (table, index) = table();
         let mut image = Vec::new();
         row::encode(&table, values, &mut image);
-        let found = entry_parts(&table, &index, &image)?;
+        let found = entries_of_row(&table, &index, &image)?;
         assert!(found.is_sorted_by(|a, b| a.key < b.key));
         let length = |entry: &EntryParts| parts_length(&table, &index, 3, &entry.key);
         let whole = |entry: EntryParts| Ok((length(&entry)?, entry.has_null));

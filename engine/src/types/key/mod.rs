@@ -21,7 +21,7 @@
 
 mod array;
 
-pub use array::{EntryParts, element_value, entry_parts};
+pub use array::{EntryParts, element_value, entries_of_row};
 
 use super::{
     collation::{Beginnings, trim_spaces},

@@ -1,0 +1,167 @@
+//! SET_VAR: variables of the session that a statement's optimizer hints set as long as it runs.
+
+use super::Session;
+use crate::{
+    command::SetScope,
+    error::SqlError,
+    hint::{Hint, Hints},
+    lexer::{self, Kind, Lexer, Token},
+    variables::{self, Variables},
+};
+use cohort_engine::types::Value;
+
+/// The variables that MySQL's manual says can be set so.
+const HINTED: [&str; 52] = [
+    "auto_increment_increment",
+    "auto_increment_offset",
+    "big_tables",
+    "bulk_insert_buffer_size",
+    "cte_max_recursion_depth",
+    "default_tmp_storage_engine",
+    "div_precision_increment",
+    "end_markers_in_json",
+    "eq_range_index_dive_limit",
+    "explain_format",
+    "explain_json_format_version",
+    "foreign_key_checks",
+    "group_concat_max_len",
+    "insert_id",
+    "internal_tmp_mem_storage_engine",
+    "join_buffer_size",
+    "lock_wait_timeout",
+    "max_error_count",
+    "max_execution_time",
+    "max_heap_table_size",
+    "max_join_size",
+    "max_length_for_sort_data",
+    "max_points_in_geometry",
+    "max_seeks_for_key",
+    "max_sort_length",
+    "optimizer_max_subgraph_pairs",
+    "optimizer_prune_level",
+    "optimizer_search_depth",
+    "optimizer_switch",
+    "optimizer_trace_max_mem_size",
+    "range_alloc_block_size",
+    "range_optimizer_max_mem_size",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
+    "secondary_engine_cost_threshold",
+    "sort_buffer_size",
+    "sql_auto_is_null",
+    "sql_big_selects",
+    "sql_buffer_result",
+    "sql_mode",
+    "sql_require_primary_key",
+    "sql_safe_updates",
+    "sql_select_limit",
+    "time_zone",
+    "timestamp",
+    "tmp_table_size",
+    "unique_checks",
+    "updatable_views_with_limit",
+    "use_secondary_engine",
+    "windowing_use_high_precision",
+    "xa_detach_on_prepare",
+    "set_operations_buffer_size",
+];
+
+/// What a session's variables were before a statement.
+pub(super) struct Before {
+    variables: Variables,
+    timestamp: Option<i64>,
+    insert_id: u64,
+}
+
+impl Session {
+    /// Runs a statement with what its hints set, and sets it back.
+    pub(super) fn with_hints<R>(&mut self, sql: &[u8], run: impl FnOnce(&mut Session) -> R) -> R {
+        let before = self.set_hinted(sql);
+        let result = run(self);
+        if let Some(before) = before {
+            self.state.variables = before.variables;
+            self.state.timestamp = before.timestamp;
+            self.state.insert_id = before.insert_id;
+        }
+        result
+    }
+
+    /// Sets what the hints of a statement set; `None`: there are none. What cannot be set is a warning of the
+    /// statement.
+    fn set_hinted(&mut self, sql: &[u8]) -> Option<Before> {
+        const FIRST: [&str; 5] = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"];
+        const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
+        // EXPLAIN ANALYZE FORMAT = name FOR SCHEMA name
+        const CLAUSES: usize = 7;
+        memchr::memmem::find(sql, b"/*+")?;
+        let mode = self.state.settings().lexer;
+        let mut lexer = Lexer::new(sql, mode);
+        let mut first = lexer.next_token();
+        if EXPLAIN.iter().any(|word| first.is_word(sql, word)) {
+            let begins = |token: &Token| FIRST.iter().any(|word| token.is_word(sql, word));
+            first = (0..=CLAUSES).map(|_| lexer.next_token()).find(begins)?;
+        }
+        if !FIRST.iter().any(|word| first.is_word(sql, word)) {
+            return None;
+        }
+        let hints = Hints::read(lexer::hints(sql.get(first.end..)?), mode).hints;
+        let mut set = Vec::new();
+        for hint in hints {
+            if let Hint::SetVariable(name, value) = hint {
+                set.push((name, value));
+            }
+        }
+        if set.is_empty() {
+            return None;
+        }
+        let before = Before {
+            variables: self.state.variables.clone(),
+            timestamp: self.state.timestamp,
+            insert_id: self.state.insert_id,
+        };
+        let mut names = Vec::new();
+        for (name, value) in set {
+            let name = name.to_ascii_lowercase();
+            let done = match () {
+                () if variables::find(&name).is_err() => {
+                    let name = format_args!("'{name}'");
+                    Err(SqlError::unresolved_hint(name, "SET_VAR"))
+                }
+                () if !HINTED.contains(&name.as_str()) => Err(SqlError::not_hinted(&name)),
+                () if names.contains(&name) => {
+                    let hint = format_args!("SET_VAR({name}={}) ", String::from_utf8_lossy(&value));
+                    Err(SqlError::conflicting_hint(hint))
+                }
+                () => self.set_variable(SetScope::Session, &name, &value_of(&value, mode)),
+            };
+            names.push(name);
+            self.names.extend(done.err());
+        }
+        if let Some(timestamp) = self.state.timestamp {
+            self.state.now_micros = timestamp;
+        }
+        Some(before)
+    }
+}
+
+/// A value as it stands in a hint: a number, a string, or a word.
+fn value_of(text: &[u8], mode: lexer::Mode) -> Value {
+    let token = Lexer::new(text, mode).next_token();
+    let bytes = token.text(text);
+    let as_text = || Value::Bytes(text.to_vec());
+    match token.kind {
+        _ if token.end != text.len() => as_text(),
+        Kind::String => Value::Bytes(lexer::string(bytes, mode).into()),
+        Kind::Integer => {
+            let number = std::str::from_utf8(bytes).ok();
+            let number = number.and_then(|digits| digits.parse::<u64>().ok());
+            number.map_or_else(as_text, Value::UInt)
+        }
+        Kind::Decimal | Kind::Float => {
+            let number = std::str::from_utf8(bytes).ok();
+            let number = number.and_then(|digits| digits.parse::<f64>().ok());
+            number.map_or_else(as_text, Value::Double)
+        }
+        _ => as_text(),
+    }
+}
