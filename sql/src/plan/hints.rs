@@ -150,7 +150,7 @@ fn is_all(tables: &[Name]) -> bool {
 
 impl Planner<'_> {
     /// FROM of a query block, with what its hints say.
-    pub(super) fn from_with_hints(
+    pub(super) fn hinted_from(
         &mut self,
         token: usize,
         tables: &[ast::TableWithJoins],

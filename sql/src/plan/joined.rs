@@ -100,7 +100,7 @@ impl Planner<'_> {
     ) -> Result<Joined, SqlError> {
         self.shares = true;
         let token = self.text.first();
-        let from = self.from_with_hints(token, tables);
+        let from = self.hinted_from(token, tables);
         self.shares = false;
         self.standing = Standing::Read;
         let mut from = from?;

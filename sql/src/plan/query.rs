@@ -319,7 +319,7 @@ impl Planner<'_> {
         let distinct = self.plain_select(select)?;
         let (straight, count_all) = modifiers(select.select_modifiers.as_ref());
         let token = index_of(&select.select_token);
-        let mut from = self.from_with_hints(token, &select.from)?;
+        let mut from = self.hinted_from(token, &select.from)?;
         self.lock_leaves(&mut from, &around.locks)?;
         from.straight |= straight;
         let mut conditions = self.conditions(select.selection.as_ref())?;
