@@ -42,7 +42,7 @@ impl Compared {
                 .map(|(c, collation)| (infer(&c.expr), *collation));
             hashes(types, query)
         });
-        let mut set = collations.map(|left| (left, Making::new(context)));
+        let mut set = collations.map(|left| (left, Making::new(0, context)));
         if set.is_some() {
             context.count_made(Made::Set, query);
         }

@@ -9,11 +9,20 @@ use cohort_engine::types::Value;
 const BYTES_MAX: usize = 512 << 20;
 
 /// What the rows of a computed table, or of one that is looked up by hash, may take in memory before they go
-/// to a temporary file: they are read more than once, and so may take more than what is sorted.
+/// to a temporary file: they are read more than once, and so may take more than what is sorted. All threads of
+/// a statement have them in common.
 pub(super) fn of_table(context: &ExecContext) -> usize {
+    times(context.table_bytes)
+}
+
+/// What the values that aggregates have seen may take, of each thread.
+pub(super) fn of_values(context: &ExecContext) -> usize {
+    times(context.memory_bytes)
+}
+
+fn times(bytes: usize) -> usize {
     const TIMES: usize = 16;
-    let bytes = context.memory_bytes.saturating_mul(TIMES);
-    bytes.min(BYTES_MAX / 2)
+    bytes.saturating_mul(TIMES).min(BYTES_MAX / 2)
 }
 
 /// What the keys of a hash table may take in memory before they go to a temporary file: they are looked up

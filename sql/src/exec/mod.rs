@@ -200,6 +200,8 @@ pub struct ExecContext<'a> {
     pub found_rows: bool,
     /// What a sort or a set may keep in memory, in bytes, before it goes to a temporary file.
     pub memory_bytes: usize,
+    /// The same, not divided among the threads that read for the statement.
+    pub table_bytes: usize,
     /// sql_select_limit.
     pub select_limit: u64,
     /// SET INSERT_ID: the next AUTO_INCREMENT value; 0 for none.
@@ -365,6 +367,7 @@ impl<'a> ExecContext<'a> {
             locks_ahead: self.locks_ahead,
             found_rows: self.found_rows,
             memory_bytes: self.memory_bytes,
+            table_bytes: self.table_bytes,
             select_limit: self.select_limit,
             insert_id: self.insert_id,
             auto_increment: self.auto_increment,

@@ -48,7 +48,7 @@ impl RowStore {
     ) -> Result<(), Stop> {
         if self.file.is_none() && !self.memory.is_beyond(memory_bytes) {
             let is_packed = !self.packed.starts.is_empty();
-            if is_packed || self.memory.is_beyond(context.memory_bytes) {
+            if is_packed || self.memory.is_beyond(context.table_bytes) {
                 self.memory.add(self.packed.push(&row));
             } else {
                 self.memory.add(memory::size(&row));

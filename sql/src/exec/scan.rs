@@ -369,7 +369,7 @@ impl<'b> BlockRun<'b> {
     ) -> Result<Computed, Stop> {
         let mut by_key = HashIndex::default();
         if !keys.is_empty() {
-            let mut making = Making::new(context);
+            let mut making = Making::new(rows.len(), context);
             let mut cursor = Cursor::default();
             let mut key = Vec::new();
             for place in 0..rows.len() {

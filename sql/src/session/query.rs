@@ -722,6 +722,7 @@ pub(super) struct Running<'a> {
 /// What the executor needs, with what it is told of the session.
 pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecContext<'a> {
     let settings = state.settings();
+    let memory_bytes = settings.memory_bytes.min(state.memory_bytes_max);
     ExecContext {
         txn: running.txn,
         engine: &state.instance.engine,
@@ -733,7 +734,8 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         rereads: false,
         locks_ahead: false,
         found_rows: state.client_found_rows,
-        memory_bytes: settings.memory_bytes.min(state.memory_bytes_max),
+        memory_bytes,
+        table_bytes: memory_bytes,
         select_limit: settings.select_limit,
         insert_id: state.insert_id,
         auto_increment: settings.auto_increment,

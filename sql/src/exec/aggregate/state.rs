@@ -132,7 +132,7 @@ impl State {
             if self.seen.contains(&key) {
                 return Ok(());
             }
-            if room.memory.is_beyond(memory::of_table(context)) {
+            if room.memory.is_beyond(memory::of_values(context)) {
                 let [value] = values;
                 let mut row = vec![value];
                 row.append(&mut more);

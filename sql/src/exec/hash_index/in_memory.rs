@@ -28,6 +28,15 @@ const NONE: u32 = u32::MAX;
 const KEY_BYTES: usize = size_of::<Key>() + 2 * (size_of::<u32>() + 1);
 
 impl InMemory {
+    /// With room for so many rows.
+    pub fn for_rows(rows: usize) -> InMemory {
+        InMemory {
+            numbers: HashTable::with_capacity(rows),
+            next: Vec::with_capacity(rows),
+            ..InMemory::default()
+        }
+    }
+
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
         self.keys.len() * KEY_BYTES + self.bytes.len() + self.next.len() * size_of::<u32>()

@@ -10,6 +10,9 @@ use in_memory::InMemory;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
+/// A row takes at least so many bytes.
+const BYTES_MIN: usize = 32;
+
 /// A hash table that rows are added to.
 pub(super) struct Making {
     /// What it may take in memory.
@@ -22,10 +25,12 @@ pub(super) struct Making {
 }
 
 impl Making {
-    pub fn new(context: &ExecContext) -> Making {
+    /// One that so many rows are known to come to, if any are.
+    pub fn new(rows: usize, context: &ExecContext) -> Making {
+        let bytes_max = memory::of_keys(context);
         Making {
-            bytes_max: memory::of_keys(context),
-            held: InMemory::default(),
+            bytes_max,
+            held: InMemory::for_rows(rows.min(bytes_max / BYTES_MIN)),
             rows: 0,
             sorting: None,
         }

@@ -204,6 +204,7 @@ impl Team {
             locks_ahead: false,
             found_rows: false,
             memory_bytes: shared.memory_bytes,
+            table_bytes: shared.table_bytes,
             select_limit: u64::MAX,
             insert_id: 0,
             auto_increment: Spacing::default(),
@@ -236,6 +237,7 @@ pub(super) struct Shared<'s> {
     ignore: bool,
     /// For each of them.
     pub memory_bytes: usize,
+    table_bytes: usize,
     counts_io: bool,
     apart: TablesApart,
     /// For the statement's thread, before others help it.
@@ -254,6 +256,7 @@ impl<'s> Shared<'s> {
             storing: context.eval.storing,
             ignore: context.eval.ignore,
             memory_bytes: context.memory_bytes / (team.most + 1),
+            table_bytes: context.table_bytes,
             counts_io: context.io.is_wanted(),
             apart: context.tables.apart.share(),
             threads: context.threads,
