@@ -175,13 +175,8 @@ impl<'b> BlockRun<'b> {
     pub(super) fn restart(&mut self, outer: &[Value]) {
         self.take_outer(outer);
         self.sources.iter_mut().for_each(SourceState::clear);
-        // What sees no row of this block sees no outer one, either.
+        self.kept.fill_with(Kept::default);
         let subqueries = self.block.subqueries.iter();
-        for (kept, subquery) in self.kept.iter_mut().zip(subqueries.clone()) {
-            if subquery.query.correlated {
-                *kept = Kept::default();
-            }
-        }
         self.remembered.clear();
         self.remembered.extend(subqueries.map(Remembered::new));
         self.entered.fill(false);

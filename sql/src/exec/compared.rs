@@ -14,7 +14,7 @@ use crate::{
     expr::{BinaryOp, ExprType, compare, hash_key, infer},
     plan::{Query, Subquery, Usage},
 };
-use cohort_engine::types::{Collation, Value};
+use cohort_engine::types::{Collation, ColumnType, Value};
 use std::cmp::Ordering;
 
 pub(super) struct Compared {
@@ -167,10 +167,32 @@ impl Compared {
     }
 }
 
+/// Whether values are whole numbers or decimals, of no more digits than keys of different numbers differ in.
+fn is_exact(ty: &ExprType) -> bool {
+    const DIGITS_MAX: u8 = 18;
+    match ty.ty {
+        Some(ColumnType::Decimal { precision, scale }) => precision - scale <= DIGITS_MAX,
+        _ => ty.is_integer(),
+    }
+}
+
+/// Whether values are a date, with or without a time.
+fn is_moment(ty: &ExprType) -> bool {
+    matches!(
+        ty.ty,
+        Some(ColumnType::Date | ColumnType::DateTime(_) | ColumnType::Timestamp(_))
+    )
+}
+
 /// Whether equal values on both sides are of types that have equal hash keys.
 fn hashes(left: impl Iterator<Item = (ExprType, Collation)>, query: &Query) -> bool {
     left.zip(&query.types).all(|((a, collation), b)| {
-        a.is_integer() && b.is_integer()
+        is_exact(&a) && is_exact(b)
+            || is_moment(&a) && is_moment(b)
+            || matches!(
+                (a.ty, b.ty),
+                (Some(ColumnType::Time(_)), Some(ColumnType::Time(_)))
+            )
             || a.is_string()
                 && b.is_string()
                 && a.collation == collation

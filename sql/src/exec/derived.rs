@@ -9,7 +9,7 @@ use super::{
     distinct::ENTRY_BYTES,
     memory::{self, Memory},
     row_store::{self, Cursor, RowStore},
-    subquery::{collect, run_query},
+    subquery::{Kept, collect, run_query},
 };
 use crate::{
     error::SqlError,
@@ -34,6 +34,9 @@ pub struct Tables {
     made: FxHashSet<(Made, usize)>,
     /// Tables that are read apart from outer rows.
     pub(super) apart: TablesApart,
+    /// What subqueries came to that see no row, of blocks that run for each outer row. By the address of
+    /// the plan.
+    pub(super) kept: FxHashMap<usize, Kept>,
 }
 
 /// What MySQL makes a temporary table for.

@@ -2,8 +2,9 @@
 //!
 //! First the whole join is read. Of each row that is to be changed its key is kept, once, and the
 //! values to assign, computed from the first combination of rows that it is found in. Then the
-//! rows are changed, table by table: what the join reads is what was there before. Of what is more than may be
-//! kept in memory, the keys are told apart when all was read, and their rows changed last.
+//! rows are changed, table by table: what the join reads is what was there before. They are changed in the
+//! order in which they were found, also where their keys were more than may be kept in memory, and were told
+//! apart when all was read.
 
 use super::{
     ExecContext, Flow, Outcome, Stop,
@@ -13,6 +14,7 @@ use super::{
     insert::{default_value, duplicate_error},
     memory,
     row_store::{Cursor, RowStore, Rows},
+    sort::{By, Sorter},
     write::{check_safe, encode_updated, note_auto_increment},
 };
 use crate::{
@@ -23,20 +25,24 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{LockMode, OnConflict, Read},
-    types::{Value, row},
+    types::{Collation, Value, row},
 };
 
-/// The rows of one target, in the order they were found: the key of each, and the values that are
-/// assigned behind it.
+/// The rows of one target, in the order they were found: the key of each, its number, and the values that are
+/// assigned behind them.
 #[derive(Default)]
 struct Found {
     keys: Distinct,
     rows: RowStore,
+    /// So many were added.
+    added: u64,
 }
 
 impl Found {
     /// Adds a row, if its key is new.
-    fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
+    fn push(&mut self, mut row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
+        row.insert(1, Value::UInt(self.added));
+        self.added += 1;
         match self.keys.is_new(&row, put_key, context)? {
             true => self.rows.push(row, memory::of_table(context), context),
             false => Ok(()),
@@ -45,11 +51,26 @@ impl Found {
 
     /// All rows.
     fn finish(mut self, context: &mut ExecContext) -> Result<Rows, Stop> {
+        let by_number = By {
+            at: 1,
+            collation: Collation::Binary,
+            desc: false,
+        };
+        let mut later: Option<Sorter> = None;
         self.keys.finish(put_key, context, &mut |context, row| {
-            let bytes_max = memory::of_table(context);
-            self.rows.push(row, bytes_max, context)?;
+            let width = row.len();
+            let later = later.get_or_insert_with(|| Sorter::of_values(&[by_number], width));
+            later.push(row, context)?;
             Ok(Flow::Continue)
         })?;
+        if let Some(later) = later {
+            // What was put off came after all that was not.
+            later.finish(0, u64::MAX, context, &mut |context, row| {
+                let (row, bytes_max) = (std::mem::take(row), memory::of_table(context));
+                self.rows.push(row, bytes_max, context)?;
+                Ok(Flow::Continue)
+            })?;
+        }
         self.rows.finish()
     }
 }
@@ -64,7 +85,7 @@ fn put_key(row: &[Value], key: &mut Vec<u8>) {
 /// A row that was found: its key and the values that are assigned.
 fn parts(row: &[Value]) -> Result<(&[u8], &[Value]), Stop> {
     match row {
-        [Value::Bytes(key), values @ ..] => Ok((key, values)),
+        [Value::Bytes(key), Value::UInt(_), values @ ..] => Ok((key, values)),
         _ => Err(broken("a row to be changed has a key").into()),
     }
 }

@@ -183,6 +183,10 @@ impl Kept {
     }
 }
 
+fn address(subquery: &Subquery) -> usize {
+    std::ptr::from_ref(subquery).addr()
+}
+
 /// Puts the results of a subquery in their slots.
 pub(super) fn put(
     row: &mut [Value],
@@ -234,6 +238,7 @@ impl<'b> BlockRun<'b> {
         for &n in needed {
             let subquery = block.subqueries.get(n);
             let subquery = subquery.ok_or_else(|| SqlError::internal("a subquery is missing"))?;
+            self.look_up_kept(n, subquery, context);
             if let Some(Kept::Values(values)) = self.kept.get(n) {
                 put(&mut self.row, subquery, values.iter().cloned())?;
                 continue;
@@ -254,6 +259,30 @@ impl<'b> BlockRun<'b> {
         Ok(())
     }
 
+    /// Takes what a subquery that sees no row came to for an earlier outer row of this block.
+    fn look_up_kept(&mut self, n: usize, subquery: &Subquery, context: &ExecContext) {
+        if let Some(kept @ Kept::Nothing) = self.kept.get_mut(n)
+            && let Some(known) = context.tables.kept.get(&address(subquery))
+        {
+            *kept = known.clone();
+        }
+    }
+
+    /// Keeps what a subquery came to that sees no row: as long as the statement runs, if this block runs for
+    /// each outer row.
+    fn keep(&mut self, n: usize, subquery: &Subquery, result: Kept, context: &mut ExecContext) {
+        if subquery.query.correlated {
+            return;
+        }
+        if !self.block.outer.is_empty() {
+            let known = &mut context.tables.kept;
+            known.insert(address(subquery), result.clone());
+        }
+        if let Some(kept) = self.kept.get_mut(n) {
+            *kept = result;
+        }
+    }
+
     /// Puts the one row of a subquery, or NULLs, in its slots.
     fn run_scalar(
         &mut self,
@@ -264,11 +293,7 @@ impl<'b> BlockRun<'b> {
     ) -> Result<(), Stop> {
         let query = &subquery.query;
         let values = single_row(query, context, &self.row)?;
-        if !query.correlated
-            && let Some(kept) = self.kept.get_mut(n)
-        {
-            *kept = Kept::Values(values.clone());
-        }
+        self.keep(n, subquery, Kept::Values(values.clone()), context);
         self.remember(n, subquery, &values, (warnings, context));
         put(&mut self.row, subquery, values)?;
         Ok(())
@@ -305,11 +330,7 @@ impl<'b> BlockRun<'b> {
                 return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
             }
         };
-        if !query.correlated
-            && let Some(kept) = self.kept.get_mut(n)
-        {
-            *kept = Kept::Values(vec![value.clone()]);
-        }
+        self.keep(n, subquery, Kept::Values(vec![value.clone()]), context);
         Ok(value)
     }
 
@@ -366,11 +387,7 @@ impl<'b> BlockRun<'b> {
             return Ok(Arc::clone(rows));
         }
         let rows = Arc::new(Compared::read(subquery, context, &self.row)?);
-        if !subquery.query.correlated
-            && let Some(kept) = self.kept.get_mut(n)
-        {
-            *kept = Kept::Rows(Arc::clone(&rows));
-        }
+        self.keep(n, subquery, Kept::Rows(Arc::clone(&rows)), context);
         Ok(rows)
     }
 }

@@ -284,11 +284,8 @@ pub fn hash_key(value: &Value, collation: Collation, key: &mut Vec<u8>) {
         Value::Decimal(number) => {
             let number = number.normalized();
             match convert::decimal_to_integer(&number) {
-                (whole, false) if number.scale() <= 0 => match whole {
-                    Number::UInt(n) => integer(n.into()),
-                    Number::Int(n) => integer(n.into()),
-                    Number::Decimal(_) | Number::Double(_) => {}
-                },
+                (Number::UInt(n), false) if number.scale() <= 0 => integer(n.into()),
+                (Number::Int(n), false) if number.scale() <= 0 => integer(n.into()),
                 _ => {
                     key.push(3);
                     let text = number.to_plain_string();

@@ -234,6 +234,12 @@ impl Text<'_> {
         first.is_some_and(|first| first.is_word(self.source, "SELECT"))
     }
 
+    /// Whether the statement sets user variables while it runs.
+    #[must_use]
+    pub fn assigns(&self) -> bool {
+        memchr::memmem::find(self.source, b":=").is_some()
+    }
+
     /// Whether a query block has optimizer hints.
     #[must_use]
     pub fn has_hints(&self) -> bool {

@@ -683,8 +683,12 @@ impl Planner<'_> {
             return Err(SqlError::delete_from_join_view(&view.database, &view.name));
         };
         self.note_change(0, Privilege::Delete, None);
+        // What subqueries read decides which rows go; an UPDATE of one table does not lock that in MySQL, either.
+        self.shares = true;
+        let conditions = self.conditions(delete.selection.as_ref())?;
+        self.shares = false;
         let found = FoundRows {
-            conditions: self.conditions(delete.selection.as_ref())?,
+            conditions,
             order: &delete.order_by,
             limit: delete.limit.as_ref(),
             returning: delete.returning.as_deref(),

@@ -76,12 +76,9 @@ impl BlockHints {
                     Hint::ExecutionTime(_) => {
                         warnings.push(SqlError::execution_time_unsupported());
                     }
-                    Hint::Other(name) => {
-                        let what = format_args!("optimizer hint {name}");
-                        warnings.push(SqlError::not_supported(what));
-                    }
-                    // Of the session's variables the session knows.
-                    Hint::SetVariable(..) | Hint::BlockName(_) => {}
+                    // The session's variables are the session's. What is about ways that are not there is passed
+                    // over, as MySQL passes over what does not apply.
+                    Hint::SetVariable(..) | Hint::BlockName(_) | Hint::Other(_) => {}
                     Hint::Join(..) | Hint::Index { .. } | Hint::Merge(..) | Hint::Hash(..) => {
                         match block(&hint).map(|name| (name, block_of(name))) {
                             None => all.push(token, hint),

@@ -98,16 +98,17 @@ impl Planner<'_> {
         ignore: bool,
         targets: impl FnOnce(&mut Self) -> Result<Vec<Wanted>, SqlError>,
     ) -> Result<Joined, SqlError> {
+        // So are tables of subqueries.
         self.shares = true;
         let token = self.text.first();
         let from = self.hinted_from(token, tables);
-        self.shares = false;
         self.standing = Standing::Read;
         let mut from = from?;
         from.keyed = true;
         let conditions = self.conditions(selection)?;
         self.names().clause = "field list";
         let wanted = targets(self)?;
+        self.shares = false;
         self.check_moves(&wanted)?;
         self.check_views(&wanted)?;
         let mut changed = Vec::with_capacity(wanted.len());

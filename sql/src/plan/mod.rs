@@ -313,6 +313,7 @@ impl<'a> Planner<'a> {
             weighed: false,
             exists_at: None,
             changing: 0,
+            varying: 0,
             virtual_tables: Vec::new(),
             views: Vec::new(),
             view_demands: Vec::new(),
@@ -390,6 +391,9 @@ struct Planner<'a> {
     exists_at: Option<usize>,
     /// Counts what was met that may be different for each row: variables, and functions such as RAND.
     changing: usize,
+    /// How often it met what may be another value for each row: functions such as RAND, and user variables of a
+    /// statement that sets some.
+    varying: usize,
     /// How many rows conditions leave depends on parameters.
     weighed: bool,
     virtual_tables: Vec<Arc<Table>>,

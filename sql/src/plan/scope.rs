@@ -656,12 +656,13 @@ impl Scope for Planner<'_> {
 
     fn subquery(&mut self, query: &ast::Query, usage: SubqueryUse) -> Result<Vec<Expr>, SqlError> {
         let (before, changing) = (self.exists_at, self.changing);
+        let varying = self.varying;
         if let SubqueryUse::Exists = usage {
             self.exists_at = Some(self.stack.len() + 1);
         }
         let plan = self.nested_query(query);
         self.exists_at = before;
-        let plan = plan?;
+        let mut plan = plan?;
         let columns = match &usage {
             SubqueryUse::Exists | SubqueryUse::Row => plan.types.len(),
             SubqueryUse::In(left) => left.len(),
@@ -702,6 +703,8 @@ impl Scope for Planner<'_> {
                 (Usage::All(left, op, collation), vec![truth])
             }
         };
+        // It may come to something else each time, though it sees no row.
+        plan.correlated |= self.varying != varying;
         let repeatable = self.changing == changing && is_repeatable(&plan, &usage);
         let names = self.names();
         let slots = names.slots..names.slots + types.len();
@@ -778,6 +781,7 @@ impl Scope for Planner<'_> {
 
     fn meets_volatile(&mut self) {
         self.changing += 1;
+        self.varying += 1;
     }
 
     fn system_variable(&mut self, scope: VariableScope, name: &str) -> Result<Value, SqlError> {
@@ -787,6 +791,7 @@ impl Scope for Planner<'_> {
 
     fn user_variable(&mut self, name: &str) -> ExprType {
         self.changing += 1;
+        self.varying += usize::from(self.text.assigns());
         let ty = (self.context.user_variable)(name);
         if !self.user_variables.iter().any(|(known, _)| known == name) {
             self.user_variables.push((name.to_owned(), ty));

@@ -175,6 +175,7 @@ impl Planner<'_> {
             weighed: self.weighed,
             exists_at: self.exists_at,
             changing: self.changing,
+            varying: self.varying,
             virtual_tables: take(&mut self.virtual_tables),
             stack: take(&mut self.stack),
             recursions: self.recursions,
@@ -216,6 +217,7 @@ impl Planner<'_> {
             sizes,
             weighed,
             changing,
+            varying,
             virtual_tables,
             stack,
             recursions,
@@ -252,6 +254,7 @@ impl Planner<'_> {
         self.compiled_again = compiled_again;
         self.weighed = weighed;
         self.changing = changing;
+        self.varying = varying;
         self.virtual_tables = virtual_tables;
         self.stack = stack;
         self.recursions = recursions;

@@ -5,7 +5,7 @@ use crate::{
     command::SetScope,
     error::SqlError,
     hint::{Hint, Hints},
-    lexer::{self, Kind, Lexer, Token},
+    lexer::{self, Kind, Lexer},
     variables::{self, Variables},
 };
 use cohort_engine::types::Value;
@@ -66,11 +66,16 @@ const HINTED: [&str; 52] = [
     "set_operations_buffer_size",
 ];
 
+/// The modes of sql_mode that say how a text is read: REAL_AS_FLOAT, PIPES_AS_CONCAT, ANSI_QUOTES, IGNORE_SPACE,
+/// ANSI, which stands for some of them, NO_BACKSLASH_ESCAPES and HIGH_NOT_PRECEDENCE.
+const OF_TEXTS: u64 = 0b1111 | 1 << 18 | 1 << 20 | 1 << 29;
+
 /// What a session's variables were before a statement.
 pub(super) struct Before {
     variables: Variables,
     timestamp: Option<i64>,
-    insert_id: u64,
+    /// If it is among them; else the statement may have used it.
+    insert_id: Option<u64>,
 }
 
 impl Session {
@@ -81,7 +86,9 @@ impl Session {
         if let Some(before) = before {
             self.state.variables = before.variables;
             self.state.timestamp = before.timestamp;
-            self.state.insert_id = before.insert_id;
+            if let Some(id) = before.insert_id {
+                self.state.insert_id = id;
+            }
         }
         result
     }
@@ -89,40 +96,25 @@ impl Session {
     /// Sets what the hints of a statement set; `None`: there are none. What cannot be set is a warning of the
     /// statement.
     fn set_hinted(&mut self, sql: &[u8]) -> Option<Before> {
-        const FIRST: [&str; 5] = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"];
-        const EXPLAIN: [&str; 3] = ["EXPLAIN", "DESCRIBE", "DESC"];
-        // EXPLAIN ANALYZE FORMAT = name FOR SCHEMA name
-        const CLAUSES: usize = 7;
         memchr::memmem::find(sql, b"/*+")?;
         let mode = self.state.settings().lexer;
-        let mut lexer = Lexer::new(sql, mode);
-        let mut first = lexer.next_token();
-        if EXPLAIN.iter().any(|word| first.is_word(sql, word)) {
-            let begins = |token: &Token| FIRST.iter().any(|word| token.is_word(sql, word));
-            first = (0..=CLAUSES).map(|_| lexer.next_token()).find(begins)?;
-        }
-        if !FIRST.iter().any(|word| first.is_word(sql, word)) {
-            return None;
-        }
-        let hints = Hints::read(lexer::hints(sql.get(first.end..)?), mode).hints;
-        let mut set = Vec::new();
-        for hint in hints {
-            if let Hint::SetVariable(name, value) = hint {
-                set.push((name, value));
-            }
-        }
+        let set = variables_set(sql, mode);
         if set.is_empty() {
             return None;
         }
-        let before = Before {
+        let insert_id = self.state.insert_id;
+        let mut before = Before {
             variables: self.state.variables.clone(),
             timestamp: self.state.timestamp,
-            insert_id: self.state.insert_id,
+            insert_id: None,
         };
+        let parsed = self.state.settings().mode_bits & OF_TEXTS;
         let mut names = Vec::new();
         for (name, value) in set {
             let name = name.to_ascii_lowercase();
             let done = match () {
+                // A variable of what is not here.
+                () if variables::find(&name).is_err() && HINTED.contains(&name.as_str()) => Ok(()),
                 () if variables::find(&name).is_err() => {
                     let name = format_args!("'{name}'");
                     Err(SqlError::unresolved_hint(name, "SET_VAR"))
@@ -134,6 +126,15 @@ impl Session {
                 }
                 () => self.set_variable(SetScope::Session, &name, &value_of(&value, mode)),
             };
+            if name == "insert_id" {
+                before.insert_id = Some(insert_id);
+            }
+            if name == "sql_mode" {
+                // How the text is to be read was settled before its hints were.
+                let bits = self.state.settings().mode_bits & !OF_TEXTS | parsed;
+                let kept = self.set_variable(SetScope::Session, &name, &Value::UInt(bits));
+                self.names.extend(kept.err());
+            }
             names.push(name);
             self.names.extend(done.err());
         }
@@ -144,11 +145,48 @@ impl Session {
     }
 }
 
+/// What the hints of all query blocks of a text set: names and values.
+fn variables_set(sql: &[u8], mode: lexer::Mode) -> Vec<(String, Vec<u8>)> {
+    const FIRST: [&str; 5] = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"];
+    let mut set = Vec::new();
+    let mut lexer = Lexer::new(sql, mode);
+    loop {
+        let token = lexer.next_token();
+        if token.kind == Kind::End {
+            return set;
+        }
+        if FIRST.iter().any(|word| token.is_word(sql, word)) {
+            let behind = sql.get(token.end..).unwrap_or_default();
+            for hint in Hints::read(lexer::hints(behind), mode).hints {
+                if let Hint::SetVariable(name, value) = hint {
+                    set.push((name, value));
+                }
+            }
+        }
+    }
+}
+
+/// A number of K, M or G.
+fn sized(text: &[u8]) -> Option<u64> {
+    let (suffix, digits) = text.split_last()?;
+    let shift = match suffix.to_ascii_uppercase() {
+        b'K' => 10,
+        b'M' => 20,
+        b'G' => 30,
+        _ => return None,
+    };
+    let number: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    number.checked_mul(1 << shift)
+}
+
 /// A value as it stands in a hint: a number, a string, or a word.
 fn value_of(text: &[u8], mode: lexer::Mode) -> Value {
     let token = Lexer::new(text, mode).next_token();
     let bytes = token.text(text);
     let as_text = || Value::Bytes(text.to_vec());
+    if let Some(number) = sized(text) {
+        return Value::UInt(number);
+    }
     match token.kind {
         _ if token.end != text.len() => as_text(),
         Kind::String => Value::Bytes(lexer::string(bytes, mode).into()),

@@ -172,7 +172,10 @@ impl Session {
             .map(|name| self.state.user_variable(name))
             .collect();
         self.log_execution(&statement, &values);
-        self.run(&statement, &values, out)
+        let text = Arc::clone(&statement.text);
+        self.with_hints(text.as_bytes(), |session| {
+            session.run(&statement, &values, out)
+        })
     }
 
     /// The logs get what is executed, with its values.

@@ -448,6 +448,7 @@ fn assignment(
         return Err(SqlError::illegal_user_variable(name));
     }
     scope.warn(SqlError::deprecated_assignment());
+    scope.meets_volatile();
     Ok(Expr::SetUserVariable {
         name,
         expr: Box::new(resolve(right, scope)?),
