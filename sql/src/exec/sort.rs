@@ -108,11 +108,7 @@ impl<'q> Sorter<'q> {
         context: &mut ExecContext,
         values: &mut Vec<Value>,
     ) -> Result<(), Stop> {
-        for by in &self.beyond {
-            run.run_subqueries(&by.value.subqueries, context)?;
-            values.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-        }
-        Ok(())
+        put_keys(self.beyond.iter().copied(), run, context, values)
     }
 
     /// Takes a row, its keys behind it.
@@ -319,6 +315,20 @@ fn merge(
         }
     }
     Ok(Flow::Continue)
+}
+
+/// Appends what the block's row is sorted by.
+pub(super) fn put_keys<'k>(
+    keys: impl Iterator<Item = &'k SortKey>,
+    run: &mut BlockRun,
+    context: &mut ExecContext,
+    values: &mut Vec<Value>,
+) -> Result<(), Stop> {
+    for by in keys {
+        run.run_subqueries(&by.value.subqueries, context)?;
+        values.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
+    }
+    Ok(())
 }
 
 /// Compares rows by some of their values.

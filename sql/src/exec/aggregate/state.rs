@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    exec::{ExecContext, Stop, block::BlockRun, distinct::ENTRY_BYTES, memory},
+    exec::{ExecContext, Stop, block::BlockRun, distinct::ENTRY_BYTES, memory, sort::put_keys},
     expr::{
         BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept, order,
     },
@@ -94,7 +94,9 @@ impl State {
                 AggregateFunction::BitAnd => Accumulated::Bits(u64::MAX),
                 AggregateFunction::BitOr | AggregateFunction::BitXor => Accumulated::Bits(0),
                 AggregateFunction::Variance { .. } => Accumulated::Moments(0.0, 0.0),
-                AggregateFunction::GroupConcat(_) => Accumulated::Texts(Texts::default()),
+                AggregateFunction::GroupConcat(ref separator) => {
+                    Accumulated::Texts(Texts::new(separator))
+                }
                 AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
                     Accumulated::Json(Vec::new())
                 }
@@ -136,7 +138,7 @@ impl State {
                 let [value] = values;
                 let mut row = vec![value];
                 row.append(&mut more);
-                put_order(aggregate, run, context, &mut row)?;
+                put_keys(aggregate.order.iter(), run, context, &mut row)?;
                 return room.put_off(place, row, &key, context);
             }
             room.memory.add(key.len() + ENTRY_BYTES);
@@ -146,7 +148,7 @@ impl State {
         if let AggregateFunction::GroupConcat(_) = aggregate.function {
             let joined = texts::joined(aggregate, std::iter::once(&value).chain(&more));
             let mut keys = Vec::with_capacity(aggregate.order.len());
-            put_order(aggregate, run, context, &mut keys)?;
+            put_keys(aggregate.order.iter(), run, context, &mut keys)?;
             return self.add_text(aggregate, (keys, joined), context, room);
         }
         if aggregate.function.makes_json() {
@@ -473,20 +475,6 @@ pub(super) fn put_key<'v>(
     for (value, arg) in values.zip(&aggregate.args) {
         hash_key(value, infer(&arg.expr).collation, key);
     }
-}
-
-/// Appends the values that those of the block's row are sorted by.
-fn put_order(
-    aggregate: &Aggregate,
-    run: &mut BlockRun,
-    context: &mut ExecContext,
-    keys: &mut Vec<Value>,
-) -> Result<(), Stop> {
-    for by in &aggregate.order {
-        run.run_subqueries(&by.value.subqueries, context)?;
-        keys.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
-    }
-    Ok(())
 }
 
 /// A value as floating point: text by the number it begins with.

@@ -8,7 +8,7 @@ use crate::{
         sort::{By, compare_rows},
     },
     expr::{infer, text},
-    plan::{Aggregate, AggregateFunction},
+    plan::Aggregate,
 };
 use cohort_engine::types::Value;
 
@@ -16,8 +16,10 @@ use cohort_engine::types::Value;
 const KEPT_MIN: usize = 16 << 10;
 
 /// Texts, each with what it is sorted by.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Texts {
+    /// What comes between two of them.
+    separator: Vec<u8>,
     texts: Vec<(Vec<Value>, Vec<u8>)>,
     /// About how many bytes they take.
     bytes: usize,
@@ -40,6 +42,16 @@ pub(super) fn joined<'v>(
 }
 
 impl Texts {
+    pub fn new(separator: &[u8]) -> Texts {
+        Texts {
+            separator: separator.to_vec(),
+            texts: Vec::new(),
+            bytes: 0,
+            bytes_max: KEPT_MIN,
+            is_complete: false,
+        }
+    }
+
     /// Adds a text, with the keys that it is sorted by.
     pub fn push(
         &mut self,
@@ -55,9 +67,9 @@ impl Texts {
         memory.take(bytes)?;
         self.bytes += bytes;
         self.texts.push((keys, text));
-        if self.bytes > self.bytes_max.max(KEPT_MIN) {
+        if self.bytes > self.bytes_max {
             self.forget(aggregate, context, memory);
-            self.bytes_max = 2 * self.bytes;
+            self.bytes_max = KEPT_MIN.max(2 * self.bytes);
         }
         Ok(())
     }
@@ -65,13 +77,15 @@ impl Texts {
     /// Forgets the texts that come behind the end of the result.
     fn forget(&mut self, aggregate: &Aggregate, context: &ExecContext, memory: &mut Memory) {
         self.sort(aggregate);
+        let bytes_max = bytes_max(context);
+        let between = self.separator.len();
+        // Of those up to a text, with what is between them.
         let mut length = 0;
-        let between = separator(aggregate).len();
-        let is_beyond = |(_, text): &(Vec<Value>, Vec<u8>)| {
-            length += text.len() + between;
-            length > bytes_max(context) + between
+        let is_beyond = |(i, (_, text)): (usize, &(Vec<Value>, Vec<u8>))| {
+            length += text.len() + if i > 0 { between } else { 0 };
+            length > bytes_max
         };
-        if let Some(last) = self.texts.iter().position(is_beyond) {
+        if let Some(last) = self.texts.iter().enumerate().position(is_beyond) {
             self.is_complete = aggregate.order.is_empty();
             for (keys, text) in self.texts.drain(last + 1..) {
                 let bytes = size(&keys, &text);
@@ -104,7 +118,7 @@ impl Texts {
         let mut result = Vec::new();
         for (i, (_, text)) in self.texts.iter().enumerate() {
             if i > 0 {
-                result.extend_from_slice(separator(aggregate));
+                result.extend_from_slice(&self.separator);
             }
             result.extend_from_slice(text);
             if result.len() > bytes_max {
@@ -122,17 +136,10 @@ impl Texts {
     }
 }
 
-fn separator(aggregate: &Aggregate) -> &[u8] {
-    match &aggregate.function {
-        AggregateFunction::GroupConcat(separator) => separator,
-        _ => &[],
-    }
-}
-
 /// How long the result may be.
 fn bytes_max(context: &ExecContext) -> usize {
     let bytes_max = context.eval.statement.group_concat_bytes_max;
-    usize::try_from(bytes_max).unwrap_or(usize::MAX / 2)
+    usize::try_from(bytes_max).unwrap_or(usize::MAX)
 }
 
 fn size(keys: &[Value], text: &[u8]) -> usize {
