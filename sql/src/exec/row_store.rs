@@ -49,7 +49,7 @@ impl RowStore {
         if self.file.is_none() && !self.memory.is_beyond(memory_bytes) {
             let is_packed = !self.packed.starts.is_empty();
             if is_packed || self.memory.is_beyond(context.table_bytes) {
-                self.memory.add(self.packed.push(&row));
+                self.memory.add(self.packed.push(&row)?);
             } else {
                 self.memory.add(memory::size(&row));
                 self.rows.push(row);
@@ -95,12 +95,12 @@ struct Packed {
 
 impl Packed {
     /// Adds a row; returns how many bytes it takes.
-    fn push(&mut self, row: &[Value]) -> usize {
+    fn push(&mut self, row: &[Value]) -> Result<usize, Broken> {
         let start = self.bytes.len();
-        // No more is kept in memory than that has room for, and a row.
-        self.starts.push(u32::try_from(start).unwrap_or(u32::MAX));
+        let beyond = |_| broken("no more is kept in memory than a u32 can number");
+        self.starts.push(u32::try_from(start).map_err(beyond)?);
         encode(row, &mut self.bytes);
-        self.bytes.len() - start + size_of::<u32>()
+        Ok(self.bytes.len() - start + size_of::<u32>())
     }
 
     fn get(&self, at: usize) -> Option<&[u8]> {

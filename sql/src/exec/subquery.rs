@@ -261,7 +261,8 @@ impl<'b> BlockRun<'b> {
 
     /// Takes what a subquery that sees no row came to for an earlier outer row of this block.
     fn look_up_kept(&mut self, n: usize, subquery: &Subquery, context: &ExecContext) {
-        if let Some(kept @ Kept::Nothing) = self.kept.get_mut(n)
+        if !subquery.query.correlated
+            && let Some(kept @ Kept::Nothing) = self.kept.get_mut(n)
             && let Some(known) = context.tables.kept.get(&address(subquery))
         {
             *kept = known.clone();
