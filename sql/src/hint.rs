@@ -71,6 +71,14 @@ pub struct Name {
     pub block: Option<String>,
 }
 
+/// Whether hints may stand behind a token: it is the first word of a query block, or of a statement that changes
+/// rows.
+#[must_use]
+pub fn may_begin_block(token: &Token, source: &[u8]) -> bool {
+    const WORDS: [&str; 5] = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"];
+    WORDS.iter().any(|word| token.is_word(source, word))
+}
+
 /// The hints of a comment, up to one that is not understood: where that is, in the text of the hints.
 pub struct Hints {
     /// The hints.

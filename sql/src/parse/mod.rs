@@ -19,7 +19,7 @@ pub use json_table::{JsonColumnSyntax, JsonTableSyntax, OtherwiseSyntax};
 
 use crate::{
     error::SqlError,
-    hint::Hints,
+    hint::{self, Hints},
     interrupt,
     lexer::{self, Kind, Lifted, Mode, Token},
 };
@@ -227,11 +227,34 @@ impl Text<'_> {
         convert::beginning(self.source, &self.tokens)
     }
 
+    /// The word that says what the statement does: the first one, or behind WITH the one that is in no
+    /// brackets.
+    #[must_use]
+    pub fn verb(&self) -> usize {
+        let first = self.first();
+        let is = |token: &Token, word| token.is_word(self.source, word);
+        if !self.beginning().is_some_and(|token| is(token, "WITH")) {
+            return first;
+        }
+        let mut depth = 0_usize;
+        let found = self
+            .tokens
+            .iter()
+            .enumerate()
+            .skip(first)
+            .find(|(_, token)| {
+                depth += usize::from(token.is_symbol(self.source, "("));
+                depth -= usize::from(depth > 0 && token.is_symbol(self.source, ")"));
+                depth == 0 && hint::may_begin_block(token, self.source)
+            });
+        found.map_or(first, |(at, _)| at)
+    }
+
     /// Whether the statement, or what EXPLAIN explains, is a SELECT.
     #[must_use]
     pub fn is_select(&self) -> bool {
-        let first = self.beginning();
-        first.is_some_and(|first| first.is_word(self.source, "SELECT"))
+        let verb = self.tokens.get(self.verb());
+        verb.is_some_and(|verb| verb.is_word(self.source, "SELECT"))
     }
 
     /// Whether the statement sets user variables while it runs.
@@ -246,23 +269,23 @@ impl Text<'_> {
         memchr::memmem::find(self.source, b"/*+").is_some()
     }
 
-    /// The query blocks, in the order of the text: the token that begins each, SELECT or the first word of a
-    /// statement that changes rows, and the optimizer hints behind it.
+    /// The query blocks as MySQL numbers them, the statement's own first and then those of the text in order: the
+    /// token that begins each, and the optimizer hints behind it.
     #[must_use]
     pub fn hints(&self) -> Vec<(usize, Hints)> {
-        let first = self.first();
-        let is_word = |token: &Token, word| token.is_word(self.source, word);
+        let verb = self.verb();
         let begins = |(at, token): &(usize, &Token)| {
-            let changes = ["INSERT", "REPLACE", "UPDATE", "DELETE"];
-            is_word(token, "SELECT")
-                || *at == first && changes.iter().any(|word| is_word(token, word))
+            hint::may_begin_block(token, self.source)
+                && (*at == verb || token.is_word(self.source, "SELECT"))
         };
         let blocks = self.tokens.iter().enumerate().filter(begins);
         let read = blocks.map(|(at, token)| {
             let behind = self.source.get(token.end..).unwrap_or_default();
             (at, Hints::read(lexer::hints(behind), self.mode))
         });
-        read.collect()
+        let mut read: Vec<_> = read.collect();
+        read.sort_by_key(|(at, _)| *at != verb);
+        read
     }
 
     /// The warning about the hint at this place of those behind a token.

@@ -70,7 +70,7 @@ impl BlockHints {
             }
             for hint in read.hints {
                 match &hint {
-                    Hint::ExecutionTime(ms) if token == text.first() && text.is_select() => {
+                    Hint::ExecutionTime(ms) if token == text.verb() && text.is_select() => {
                         all.execution_ms_max.get_or_insert(*ms);
                     }
                     Hint::ExecutionTime(_) => {
@@ -140,6 +140,16 @@ fn name_of(hint: &Hint) -> &'static str {
     }
 }
 
+/// A hint that names tables, for what is told of it.
+#[derive(Clone, Copy)]
+struct Naming {
+    hint: &'static str,
+    /// The query block that it is about.
+    token: usize,
+    /// It is about the order of the join: then MySQL does not name the block.
+    is_of_order: bool,
+}
+
 /// Whether a list of tables stands for all of the block.
 fn is_all(tables: &[Name]) -> bool {
     tables.iter().all(|name| name.table.is_empty())
@@ -180,12 +190,11 @@ impl Planner<'_> {
     fn unmerged_of(&self, token: usize) -> Unmerged {
         let mut names = Vec::new();
         for hint in self.hints.of_block(token) {
-            match hint {
-                Hint::Merge(false, tables) if is_all(&tables) => return Unmerged::All,
-                Hint::Merge(false, tables) => {
-                    names.extend(tables.into_iter().map(|name| name.table))
+            if let Hint::Merge(false, tables) = hint {
+                if is_all(&tables) {
+                    return Unmerged::All;
                 }
-                _ => {}
+                names.extend(tables.into_iter().map(|name| name.table));
             }
         }
         match names.is_empty() {
@@ -197,11 +206,15 @@ impl Planner<'_> {
     /// Notes what the hints of a query block say of its leaves, those from `begin` on.
     pub(super) fn apply_hints(&mut self, token: usize, from: &mut From, begin: usize) {
         for hint in self.hints.of_block(token) {
-            let name = name_of(&hint);
+            let naming = Naming {
+                hint: name_of(&hint),
+                token,
+                is_of_order: matches!(hint, Hint::Join(..)),
+            };
             match hint {
                 Hint::Join(Join::Fixed, _) => from.straight = true,
                 Hint::Join(join, tables) => {
-                    if let Some(leaves) = self.leaves_named(&tables, (name, token), from, begin) {
+                    if let Some(leaves) = self.leaves_named(&tables, naming, from, begin) {
                         order(join, &leaves, begin, from);
                     }
                 }
@@ -211,14 +224,14 @@ impl Planner<'_> {
                     indexes,
                     ..
                 } => {
-                    if let Some(leaf) = self.leaf_named(&table, (name, token), from, begin) {
-                        self.index_hint(leaf, (name, wanted), (token, &indexes), from);
+                    if let Some(leaf) = self.leaf_named(&table, naming, from, begin) {
+                        self.index_hint(leaf, naming, (wanted, &indexes), from);
                     }
                 }
                 Hint::Hash(_, wanted, tables) => {
                     let leaves = match is_all(&tables) {
                         true => Some((begin..from.leaves.len()).collect()),
-                        false => self.leaves_named(&tables, (name, token), from, begin),
+                        false => self.leaves_named(&tables, naming, from, begin),
                     };
                     for leaf in leaves.unwrap_or_default() {
                         if let Some(leaf) = from.leaves.get_mut(leaf) {
@@ -238,14 +251,14 @@ impl Planner<'_> {
     fn leaves_named(
         &mut self,
         names: &[Name],
-        hint: (&str, usize),
+        naming: Naming,
         from: &From,
         begin: usize,
     ) -> Option<Vec<usize>> {
         // All that are missing are told.
         let leaves = names
             .iter()
-            .map(|name| self.leaf_named(name, hint, from, begin));
+            .map(|name| self.leaf_named(name, naming, from, begin));
         let leaves: Vec<Option<usize>> = leaves.collect();
         leaves.into_iter().collect()
     }
@@ -254,7 +267,7 @@ impl Planner<'_> {
     fn leaf_named(
         &mut self,
         name: &Name,
-        (hint, token): (&str, usize),
+        naming: Naming,
         from: &From,
         begin: usize,
     ) -> Option<usize> {
@@ -265,11 +278,11 @@ impl Planner<'_> {
         });
         if leaf.is_none() {
             let table = &name.table;
-            let is_of_order = hint.starts_with("JOIN_") && !hint.ends_with("INDEX");
-            let name = match is_of_order && name.block.is_none() {
+            let name = match naming.is_of_order && name.block.is_none() {
                 true => format!("`{table}`"),
-                false => format!("`{table}`@`{}`", self.hints.name(token)),
+                false => format!("`{table}`@`{}`", self.hints.name(naming.token)),
             };
+            let hint = naming.hint;
             self.warnings.push(SqlError::unresolved_hint(name, hint));
         }
         leaf
@@ -278,8 +291,8 @@ impl Planner<'_> {
     fn index_hint(
         &mut self,
         leaf: usize,
-        (hint, wanted): (&str, bool),
-        (token, indexes): (usize, &[String]),
+        naming: Naming,
+        (wanted, indexes): (bool, &[String]),
         from: &mut From,
     ) {
         let tables = &self.names().tables;
@@ -297,7 +310,7 @@ impl Planner<'_> {
             match index_name(table, index) {
                 Some(name) => names.push(name),
                 None => {
-                    let block = self.hints.name(token);
+                    let (hint, block) = (naming.hint, self.hints.name(naming.token));
                     let name = format!("`{alias}`@`{block}` `{index}`");
                     self.warnings.push(SqlError::unresolved_hint(name, hint));
                 }

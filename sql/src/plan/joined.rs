@@ -100,7 +100,7 @@ impl Planner<'_> {
     ) -> Result<Joined, SqlError> {
         // So are tables of subqueries.
         self.shares = true;
-        let token = self.text.first();
+        let token = self.text.verb();
         let from = self.hinted_from(token, tables);
         self.standing = Standing::Read;
         let mut from = from?;

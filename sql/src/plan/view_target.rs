@@ -301,7 +301,7 @@ impl Planner<'_> {
                 leaves: vec![leaf],
                 ..From::default()
             };
-            self.apply_hints(self.text.first(), &mut from, 0);
+            self.apply_hints(self.text.verb(), &mut from, 0);
             return Ok(Some((table, from)));
         };
         self.may_name(&view.database, &view.name, &[change.privilege()])?;
@@ -312,7 +312,7 @@ impl Planner<'_> {
             return Ok(None);
         };
         self.note_view_written(number, 0, change)?;
-        self.apply_hints(self.text.first(), &mut from, 0);
+        self.apply_hints(self.text.verb(), &mut from, 0);
         from.order = None;
         for leaf in &mut from.leaves {
             leaf.lock = lock;

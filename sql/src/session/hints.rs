@@ -4,25 +4,25 @@ use super::Session;
 use crate::{
     command::SetScope,
     error::SqlError,
-    hint::{Hint, Hints},
+    hint::{self, Hint, Hints},
     lexer::{self, Kind, Lexer},
     variables::{self, Variables},
 };
 use cohort_engine::types::Value;
 
-/// The variables that MySQL's manual says can be set so.
-const HINTED: [&str; 52] = [
+/// The variables that MySQL 9.7 takes in SET_VAR.
+const HINTED: [&str; 54] = [
     "auto_increment_increment",
     "auto_increment_offset",
     "big_tables",
     "bulk_insert_buffer_size",
     "cte_max_recursion_depth",
+    "default_table_encryption",
     "default_tmp_storage_engine",
     "div_precision_increment",
+    "enable_secondary_engine_statistics",
     "end_markers_in_json",
     "eq_range_index_dive_limit",
-    "explain_format",
-    "explain_json_format_version",
     "foreign_key_checks",
     "group_concat_max_len",
     "insert_id",
@@ -41,12 +41,15 @@ const HINTED: [&str; 52] = [
     "optimizer_prune_level",
     "optimizer_search_depth",
     "optimizer_switch",
-    "optimizer_trace_max_mem_size",
     "range_alloc_block_size",
     "range_optimizer_max_mem_size",
     "read_buffer_size",
     "read_rnd_buffer_size",
     "secondary_engine_cost_threshold",
+    "select_into_buffer_size",
+    "select_into_disk_sync",
+    "select_into_disk_sync_delay",
+    "set_operations_buffer_size",
     "sort_buffer_size",
     "sql_auto_is_null",
     "sql_big_selects",
@@ -63,7 +66,6 @@ const HINTED: [&str; 52] = [
     "use_secondary_engine",
     "windowing_use_high_precision",
     "xa_detach_on_prepare",
-    "set_operations_buffer_size",
 ];
 
 /// The modes of sql_mode that say how a text is read: REAL_AS_FLOAT, PIPES_AS_CONCAT, ANSI_QUOTES, IGNORE_SPACE,
@@ -147,7 +149,6 @@ impl Session {
 
 /// What the hints of all query blocks of a text set: names and values.
 fn variables_set(sql: &[u8], mode: lexer::Mode) -> Vec<(String, Vec<u8>)> {
-    const FIRST: [&str; 5] = ["SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"];
     let mut set = Vec::new();
     let mut lexer = Lexer::new(sql, mode);
     loop {
@@ -155,7 +156,7 @@ fn variables_set(sql: &[u8], mode: lexer::Mode) -> Vec<(String, Vec<u8>)> {
         if token.kind == Kind::End {
             return set;
         }
-        if FIRST.iter().any(|word| token.is_word(sql, word)) {
+        if hint::may_begin_block(&token, sql) {
             let behind = sql.get(token.end..).unwrap_or_default();
             for hint in Hints::read(lexer::hints(behind), mode).hints {
                 if let Hint::SetVariable(name, value) = hint {

@@ -42,3 +42,6 @@ SELECT /*+ JOIN_ORDER(@q a1, b1) */ COUNT(*) FROM a1 JOIN b1 ON a1.x = b1.x;
 SELECT /*+ INDEX(a1 ix, nope) */ COUNT(*) FROM a1 WHERE x = 1;
 SELECT * FROM (SELECT /*+ MAX_EXECUTION_TIME(5) */ id FROM a1) d ORDER BY id LIMIT 1;
 SELECT /*+ QB_NAME(outer) */ id FROM a1 WHERE id IN (SELECT /*+ QB_NAME(inner) NO_INDEX(b1@inner ix) */ x FROM b1 WHERE x > 0) ORDER BY id;
+WITH q AS (SELECT 1 AS n) UPDATE /*+ NO_INDEX(a1 nope) */ a1 SET y = 1 WHERE x IN (SELECT n FROM q);
+WITH q AS (SELECT 1 AS n) SELECT /*+ MAX_EXECUTION_TIME(1000) JOIN_ORDER(zz) */ n FROM q;
+SELECT /*+ SET_VAR(explain_format = 'JSON') */ 1;
