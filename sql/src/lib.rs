@@ -20,6 +20,7 @@ mod expr_text;
 mod files;
 mod foreign_key_text;
 mod hint;
+mod histogram;
 mod interrupt;
 mod json;
 pub mod lexer;

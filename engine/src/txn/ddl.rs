@@ -91,6 +91,7 @@ pub fn concerned_children(dictionary: &Dictionary, change: &SchemaChange<'_>) ->
         | SchemaChange::DropDatabase(_)
         | SchemaChange::DropTables(_)
         | SchemaChange::Truncate(_)
+        | SchemaChange::Describe { .. }
         | SchemaChange::Views { .. }
         | SchemaChange::Records(_) => {}
     }
@@ -122,6 +123,13 @@ pub enum SchemaChange<'a> {
         new: Table,
         /// What others may do while indexes are built.
         others: Others,
+    },
+    /// A change of what is known of a table, and not of what it is: histograms. Who uses it goes on.
+    Describe {
+        /// The table before. If it is not that any more, the change fails with `TableChanged`.
+        old: Arc<Table>,
+        /// The table after: all but what is known is the same.
+        new: Table,
     },
     /// A change that rewrites every row: `convert` maps an old image to a new one.
     Rebuild {
@@ -214,7 +222,9 @@ impl Engine {
         if let Some((_, new)) = altered(&change) {
             building::check_references(inner, new, &related.checked, descriptor)?;
         }
-        inner.close(owner, &barred, statement, lock_wait_ms)?;
+        if !matches!(change, SchemaChange::Describe { .. }) {
+            inner.close(owner, &barred, statement, lock_wait_ms)?;
+        }
         let built = inner.finish_build(&mut change, building)?;
         inner.commit_change(owner, &barred, (change, related), built, statement, locks)
     }
@@ -471,6 +481,10 @@ impl Inner {
                 new.since = if built { 0 } else { before.since };
                 records.push(dictionary::put_table(&new));
             }
+            SchemaChange::Describe { old, new } => {
+                unchanged(dictionary, &old)?;
+                records.push(dictionary::put_table(&new));
+            }
             SchemaChange::Rebuild { old, mut new, .. } => {
                 table(old.id)?;
                 if (&new.database, &new.name) != (&old.database, &old.name) {
@@ -556,6 +570,7 @@ fn first_lock(change: &SchemaChange<'_>, related: &Related) -> TableLock {
         SchemaChange::Rebuild {
             old, new, others, ..
         } => (*others, old.primary.is_some() && new.primary.is_none()),
+        SchemaChange::Describe { .. } => return TableLock::Changing,
         _ => return TableLock::Exclusive,
     };
     // Rows that are numbered anew must all be there; parents must not go after the look at them.
@@ -668,8 +683,8 @@ fn own_tables(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<Ta
         SchemaChange::DropTables(ids) => ids.iter().copied().collect(),
         SchemaChange::Truncate(id) => BTreeSet::from([*id]),
         SchemaChange::Rename(renames) => renames.iter().map(|(id, _, _)| *id).collect(),
-        SchemaChange::AlterInPlace { old, .. } | SchemaChange::Rebuild { old, .. } => {
-            BTreeSet::from([old.id])
-        }
+        SchemaChange::AlterInPlace { old, .. }
+        | SchemaChange::Describe { old, .. }
+        | SchemaChange::Rebuild { old, .. } => BTreeSet::from([old.id]),
     }
 }

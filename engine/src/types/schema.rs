@@ -160,6 +160,9 @@ pub struct Column {
     /// in their order and each once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub element: Option<Box<Column>>,
+    /// Its histogram, as ANALYZE TABLE … UPDATE HISTOGRAM has made it: a JSON document in MySQL's form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Arc<str>>,
 }
 
 /// Who sees a column.
@@ -559,6 +562,7 @@ impl Column {
             generated: None,
             visibility: Visibility::Visible,
             element: None,
+            histogram: None,
         }
     }
 

@@ -818,11 +818,16 @@ const ENTRIES: &[Entry] = &[
         def::INNODB_FOREIGN_COLS,
         extensions::innodb_foreign_columns,
     ),
+    (
+        INFORMATION,
+        "COLUMN_STATISTICS",
+        def::COLUMN_STATISTICS,
+        objects::column_statistics,
+    ),
 ];
 
 /// Tables of information_schema of things that there are none of.
-const EMPTY: [(&str, &str); 11] = [
-    ("COLUMN_STATISTICS", def::COLUMN_STATISTICS),
+const EMPTY: [(&str, &str); 10] = [
     ("JSON_DUALITY_VIEWS", def::JSON_DUALITY_VIEWS),
     ("JSON_DUALITY_VIEW_COLUMNS", def::JSON_DUALITY_VIEW_COLUMNS),
     ("JSON_DUALITY_VIEW_LINKS", def::JSON_DUALITY_VIEW_LINKS),

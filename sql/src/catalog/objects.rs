@@ -220,6 +220,26 @@ pub(super) fn columns(session: &State) -> Rows {
     rows
 }
 
+/// The histograms of columns.
+pub(super) fn column_statistics(session: &State) -> Rows {
+    let mut rows = Rows::new();
+    for (table, _) in visible_tables(session) {
+        for column in table.named_columns() {
+            if let Some(histogram) = &column.histogram
+                && super::accounts::on_column(session, &table, &column.name).is_some()
+            {
+                rows.push(vec![
+                    text(&table.database),
+                    text(&table.name),
+                    text(&column.name),
+                    text(&**histogram),
+                ]);
+            }
+        }
+    }
+    rows
+}
+
 /// PRI, UNI, MUL or nothing.
 fn column_key(table: &Table, position: usize) -> &'static str {
     let is = |part: &IndexPart| usize::from(part.column) == position;

@@ -134,6 +134,7 @@ impl Command {
                 .needs(needed::APPLIER),
             Command::Empty => Facts::of("empty_query"),
             Command::TableAdmin(TableAdmin::Analyze, _) => Facts::of("analyze").commits(),
+            Command::Histograms(..) => Facts::of("analyze").commits().changes_if(true),
             Command::TableAdmin(TableAdmin::Check, _) => Facts::of("check").commits(),
             Command::TableAdmin(TableAdmin::Optimize, _) => {
                 Facts::of("optimize").commits().changes_if(true)

@@ -332,6 +332,32 @@ pub enum TableAdmin {
     Repair,
 }
 
+/// What ANALYZE TABLE does with the histograms of columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HistogramChange {
+    /// UPDATE HISTOGRAM: they are made of the rows.
+    Update {
+        /// Of which columns.
+        columns: Vec<String>,
+        /// WITH … BUCKETS.
+        buckets: u64,
+        /// AUTO UPDATE: ANALYZE TABLE makes them anew.
+        automatic: bool,
+    },
+    /// … USING DATA: they are as somebody says.
+    Set {
+        /// Of which columns.
+        columns: Vec<String>,
+        /// The JSON document.
+        document: String,
+    },
+    /// DROP HISTOGRAM.
+    Drop {
+        /// Of which columns.
+        columns: Vec<String>,
+    },
+}
+
 /// A statement about accounts, privileges or roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountStatement {
@@ -574,6 +600,8 @@ pub enum Command {
     Empty,
     /// ANALYZE TABLE and the like.
     TableAdmin(TableAdmin, Vec<TableName>),
+    /// ANALYZE TABLE … UPDATE HISTOGRAM and DROP HISTOGRAM.
+    Histograms(Vec<TableName>, HistogramChange),
     /// CHECKSUM TABLE.
     ChecksumTables {
         /// Which.

@@ -1,11 +1,13 @@
 //! The parser of commands, except SHOW and those about users.
 
 use super::{
-    Assignment, Command, Completion, Cursor, FlushedLog, Parsed, PrepareSource, Purge, SetScope,
-    TableAdmin, account, grant, instance, lock, replication, reserved::EXPLAIN_CLAUSES, show, xa,
+    Assignment, Command, Completion, Cursor, FlushedLog, HistogramChange, Parsed, PrepareSource,
+    Purge, SetScope, TableAdmin, account, grant, instance, lock, replication,
+    reserved::EXPLAIN_CLAUSES, show, xa,
 };
 use crate::{
     error::SqlError,
+    histogram,
     lexer::{Kind, is_proper},
 };
 use cohort_engine::txn::Isolation;
@@ -194,8 +196,14 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         Command::ChecksumTables { tables, quick }
     } else if let Some(what) = table_admin(c) {
         let tables = c.list(Cursor::table)?;
-        admin_options(what, c);
-        Command::TableAdmin(what, tables)
+        match (what, histograms(c)?) {
+            (TableAdmin::Analyze, Some(change)) => Command::Histograms(tables, change),
+            (_, Some(_)) => return Err(c.error()),
+            (_, None) => {
+                admin_options(what, c);
+                Command::TableAdmin(what, tables)
+            }
+        }
     } else if c.eat_all(&["INSTALL", "COMPONENT"]) {
         let components = c.list(Cursor::string)?;
         if c.is("SET") {
@@ -585,6 +593,36 @@ fn table_admin(c: &mut Cursor) -> Option<TableAdmin> {
         }
     }
     None
+}
+
+/// What ANALYZE TABLE does with histograms.
+fn histograms(c: &mut Cursor) -> Parsed<Option<HistogramChange>> {
+    if c.eat_all(&["DROP", "HISTOGRAM", "ON"]) {
+        let columns = c.list(Cursor::name)?;
+        return Ok(Some(HistogramChange::Drop { columns }));
+    }
+    if !c.eat_all(&["UPDATE", "HISTOGRAM", "ON"]) {
+        return Ok(None);
+    }
+    let columns = c.list(Cursor::name)?;
+    if c.eat_all(&["USING", "DATA"]) {
+        let document = c.string()?;
+        return Ok(Some(HistogramChange::Set { columns, document }));
+    }
+    let mut buckets = u64::from(histogram::BUCKETS);
+    if c.eat("WITH") {
+        buckets = c.unsigned()?;
+        c.expect("BUCKETS")?;
+    }
+    let automatic = c.eat_all(&["AUTO", "UPDATE"]);
+    if !automatic {
+        c.eat_all(&["MANUAL", "UPDATE"]);
+    }
+    Ok(Some(HistogramChange::Update {
+        columns,
+        buckets,
+        automatic,
+    }))
 }
 
 /// FOR UPGRADE, QUICK and the like, which change nothing.

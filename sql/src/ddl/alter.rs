@@ -73,6 +73,7 @@ pub(super) fn alter(
 
     let sources: Vec<Option<usize>> = columns.iter().map(|draft| draft.source).collect();
     new.columns = columns.into_iter().map(|draft| draft.column).collect();
+    keep_histograms(old, &mut new, &sources);
     let primary = defined
         .iter()
         .map(|key| &key.index)
@@ -363,6 +364,20 @@ fn columns(
     }
     functional::put_back(hidden, &mut columns)?;
     Ok(columns)
+}
+
+/// Columns that stay what they were keep their histograms.
+fn keep_histograms(old: &Table, new: &mut Table, sources: &[Option<usize>]) {
+    for (column, source) in new.columns.iter_mut().zip(sources) {
+        let before = source.and_then(|source| old.columns.get(source));
+        let same = before.filter(|before| {
+            before.name == column.name
+                && (before.ty, before.unsigned) == (column.ty, column.unsigned)
+                && before.collation == column.collation
+                && before.members == column.members
+        });
+        column.histogram = same.and_then(|before| before.histogram.clone());
+    }
 }
 
 fn set_default(

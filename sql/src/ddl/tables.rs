@@ -201,7 +201,8 @@ pub(super) fn create_like(
     let around = temporary::seen(target.temporary, &dictionary);
     check::check_names(&[(None, &table)], &around)?;
     table.created = table::created(ctx);
-    for column in &table.columns {
+    for column in &mut table.columns {
+        column.histogram = None;
         default::check_kept(column, ctx)?;
         warn_of(column, ctx.warnings);
     }

@@ -147,11 +147,20 @@ impl Block {
         };
         let position = slot - source.first_slot;
         match &source.input {
-            Input::Table(table, _) | Input::Virtual(table) => match table.columns.get(position) {
-                Some(column) if source.merged => ColumnOrigin::Derived(Box::new(column.clone())),
-                Some(column) => ColumnOrigin::Stored(Box::new(column.clone())),
-                None => ColumnOrigin::Other,
-            },
+            Input::Table(table, _) | Input::Virtual(table) => {
+                let column = table.columns.get(position).map(|column| {
+                    Box::new(Column {
+                        // It tells of other rows.
+                        histogram: None,
+                        ..column.clone()
+                    })
+                });
+                match column {
+                    Some(column) if source.merged => ColumnOrigin::Derived(column),
+                    Some(column) => ColumnOrigin::Stored(column),
+                    None => ColumnOrigin::Other,
+                }
+            }
             Input::Derived(derived, _) => derived.query.origin(position),
             Input::Json(table) => match table.columns.get(position) {
                 Some(column) => ColumnOrigin::Stored(Box::new(column.clone())),

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{BinaryOp, Environment, EvalContext, Expr, VariableScope, holds, is_volatile},
+    histogram::Histogram,
     interrupt,
     warnings::Warnings,
 };
@@ -153,6 +154,9 @@ impl Planner<'_> {
             .partition(|c| is_known(c, columns.clone(), context.parameters));
         guessed.extend(known.drain(known.len().min(TRIED_MAX)..));
         figure.share = guessed.iter().map(|c| usual_share(c)).product();
+        let by_histogram = self.by_histograms(table, first, slots, &mut known);
+        figure.share *= by_histogram.iter().map(|(_, share)| share).product::<f64>();
+        figure.columns.extend(by_histogram);
         let met = self.met(table, first, slots, &known);
         let drawn = met.first().map_or(0, Vec::len);
         if drawn < DRAWN_MIN && (drawn as u64) < rows || drawn == 0 {
@@ -174,6 +178,52 @@ impl Planner<'_> {
         figure
     }
 
+    /// The shares that conditions on a single column leave which has a histogram that tells; these
+    /// conditions are taken out.
+    fn by_histograms(
+        &self,
+        table: &Table,
+        first: usize,
+        slots: usize,
+        known: &mut Vec<&Expr>,
+    ) -> Vec<(usize, f64)> {
+        let has = |at: usize| table.columns.get(at).is_some_and(|c| c.histogram.is_some());
+        let on = |condition: &Expr| only_column(condition, first).filter(|at| has(*at));
+        let (own, others): (Vec<&Expr>, Vec<&Expr>) = known.iter().partition(|c| on(c).is_some());
+        *known = others;
+        let mut warnings = Warnings::default();
+        let mut environment = NoSession;
+        let (parameters, facts) = (self.context.parameters, self.context.facts);
+        let mut eval = EvalContext::new(parameters, facts, &mut environment, &mut warnings);
+        let mut shares = Vec::new();
+        let mut columns: Vec<usize> = own.iter().filter_map(|c| on(c)).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        for at in columns {
+            let of: Vec<&Expr> = own.iter().copied().filter(|c| on(c) == Some(at)).collect();
+            let column = table.columns.get(at);
+            let document = column.and_then(|c| c.histogram.as_deref().map(|text| (c, text)));
+            let histogram =
+                document.and_then(|(column, text)| Histogram::read(text, column, &mut eval).ok());
+            let mut row = vec![Value::Null; slots];
+            let told = histogram.and_then(|histogram| {
+                histogram.share(|value| {
+                    if let Some(place) = row.get_mut(first + at) {
+                        place.clone_from(value);
+                    }
+                    let mut all = of.iter();
+                    // What fails, or warns, does so when the statement runs.
+                    all.all(|condition| holds(condition, &row, &mut eval).unwrap_or(true))
+                })
+            });
+            match told {
+                Some(share) => shares.push((at, share)),
+                None => known.extend(of),
+            }
+        }
+        shares
+    }
+
     /// Of each condition, which drawn rows meet it.
     fn met(&self, table: &Table, first: usize, slots: usize, known: &[&Expr]) -> Vec<Vec<bool>> {
         let context = self.context;
@@ -193,7 +243,7 @@ impl Planner<'_> {
         wanted.sort_unstable();
         wanted.dedup();
         let mut warnings = Warnings::default();
-        let mut environment = Unknown;
+        let mut environment = NoSession;
         let facts = context.facts;
         let mut eval = EvalContext::new(context.parameters, facts, &mut environment, &mut warnings);
         let mut values = vec![Value::Null; slots];
@@ -326,9 +376,9 @@ fn usual_share(condition: &Expr) -> f64 {
 }
 
 /// No session: conditions that ask for one are not tried.
-struct Unknown;
+pub(crate) struct NoSession;
 
-impl Environment for Unknown {
+impl Environment for NoSession {
     fn user_variable(&self, _name: &str) -> Option<(Value, Collation)> {
         None
     }

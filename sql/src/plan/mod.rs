@@ -64,6 +64,7 @@ pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
 pub use explain::{Explanation, Figures, Place as ExplainedPlace, Point as ExplainedPoint};
+pub(crate) use figures::NoSession;
 pub use files::{Export, FileUse};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};
 pub use needs::{Need, Part as NeededPart};

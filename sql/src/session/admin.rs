@@ -99,6 +99,9 @@ impl Session {
             Command::ChecksumTables { tables, quick } => {
                 return self.checksum_tables(tables, *quick, out);
             }
+            Command::Histograms(tables, change) => {
+                return self.change_histograms(tables, change, out);
+            }
             Command::TableAdmin(what, tables) => return self.table_admin(*what, tables, out),
             Command::Do(expressions) => {
                 self.evaluate(expressions, params)?;
@@ -384,7 +387,10 @@ impl Session {
                 TableAdmin::Analyze => {
                     let engine = &self.state.instance.engine;
                     match engine.analyze_table(&self.state.owner, table) {
-                        Ok(()) => say("status", "OK"),
+                        Ok(()) => {
+                            self.renew_histograms(table)?;
+                            say("status", "OK");
+                        }
                         Err(TxnError::Killed) => return Err(SqlError::query_interrupted()),
                         Err(error) => {
                             say("Error", &error.to_string());

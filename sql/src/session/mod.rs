@@ -20,6 +20,7 @@ mod explained;
 mod grant;
 mod gtid;
 mod hints;
+mod histograms;
 mod init_connect;
 mod locked;
 mod made_password;
@@ -594,7 +595,9 @@ impl Session {
             Compiled::Command(Command::Show(what, filter)) => {
                 show::columns(&mut self.state, what, filter).into()
             }
-            Compiled::Command(Command::TableAdmin(..)) => Shown::admin(Vec::new()).metas().into(),
+            Compiled::Command(Command::TableAdmin(..) | Command::Histograms(..)) => {
+                Shown::admin(Vec::new()).metas().into()
+            }
             Compiled::Command(Command::ChecksumTables { .. }) => {
                 Shown::checksums(Vec::new()).metas().into()
             }

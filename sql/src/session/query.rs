@@ -124,8 +124,8 @@ pub(super) fn is_query(sql: &[u8]) -> bool {
 
 /// Keeps rows for those who want the values.
 #[derive(Default)]
-struct Kept {
-    rows: Vec<Vec<Value>>,
+pub(super) struct Kept {
+    pub rows: Vec<Vec<Value>>,
 }
 
 impl Output for Kept {

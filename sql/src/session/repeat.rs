@@ -306,6 +306,7 @@ fn is_of_logs(what: &Compiled) -> bool {
                 | Command::Flush { .. }
                 | Command::FlushTables { .. }
                 | Command::TableAdmin(..)
+                | Command::Histograms(..)
                 | Command::Account(_)
         ),
     }
