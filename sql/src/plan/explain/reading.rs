@@ -26,6 +26,8 @@ pub(super) struct Reading<'b> {
     pub rows: u64,
     /// Which share of them conditions leave, in hundredths of a per cent.
     pub filtered: u32,
+    /// What it costs to read it for all rows before, if that is known.
+    pub cost: Option<f64>,
     /// What else there is to tell.
     pub notes: Vec<Note>,
 }
@@ -72,6 +74,8 @@ impl<'b> Reading<'b> {
             references: Vec::new(),
             rows: source.estimate.max(1),
             filtered: ((source.share * 10_000.0).round() as u32).clamp(1, 10_000),
+            // Ends cost next to nothing: they are not weighed.
+            cost: block.ends.is_empty().then_some(source.cost),
             notes: Vec::new(),
         };
         match &source.input {

@@ -7,7 +7,8 @@
 //!           attached_subqueries, materialized_from_subquery ◀─ table ◀─ nested_loop
 //! ```
 //!
-//! What is not known here is left out: costs, and how long the rows are.
+//! Costs are those that the planner compares, in its unit: the next row of a scan. What it does not weigh
+//! has none, such as subqueries and sorting, and what is not known here is left out.
 
 use super::{
     document::Members,
@@ -23,7 +24,7 @@ use crate::{
     error::SqlError,
     plan::{
         Block, Combined, Computed, Derived, Input, Insert, InsertRows, Query, Source, Subquery,
-        Windowing,
+        Windowing, join_order,
     },
 };
 use cohort_engine::types::Value;
@@ -172,12 +173,18 @@ impl Writer<'_> {
                 let wanted = needed(&block.constant);
                 self.take(&mut all, "attached_subqueries", &wanted, &mut within)?;
             }
-            (Role::Insert(plan), None) => {
-                all.put_object("table", inserted(plan));
-                all.put_object("insert_from", self.operations(&mut within, role)?);
-            }
-            (Role::Read | Role::Recur | Role::Change(..), None) => {
-                all.append(self.operations(&mut within, role)?);
+            (_, None) => {
+                let (tables, cost) = self.sources(&mut within, role)?;
+                if let Some(cost) = cost {
+                    all.put_object("cost_info", cost_info(&[("query_cost", cost)]));
+                }
+                let rows = self.operations(tables, &mut within)?;
+                if let Role::Insert(plan) = role {
+                    all.put_object("table", inserted(plan));
+                    all.put_object("insert_from", rows);
+                } else {
+                    all.append(rows);
+                }
             }
         }
         let rest = within.rest()?;
@@ -189,15 +196,15 @@ impl Writer<'_> {
         Ok(all)
     }
 
-    /// The tables of a block, within what is done with their rows.
+    /// The tables of a block within what is done with their rows.
     fn operations(
         &mut self,
+        tables: Members,
         within: &mut Within<'_, '_>,
-        role: Role<'_>,
     ) -> Result<Members, SqlError> {
         let block = within.block;
         let operations = Operations::of(block);
-        let mut rows = self.sources(within, role)?;
+        let mut rows = tables;
         let having = needed(&block.having);
         if let Some(operation) = operations.grouping {
             rows = done(operation, rows);
@@ -227,13 +234,13 @@ impl Writer<'_> {
         Ok(rows)
     }
 
-    /// The tables of a block, each read for every row of those before it.
+    /// The tables of a block, each read for every row of those before it, and what that costs.
     fn sources(
         &mut self,
         within: &mut Within<'_, '_>,
         role: Role<'_>,
-    ) -> Result<Members, SqlError> {
-        let mut produced = 1.0;
+    ) -> Result<(Members, Option<f64>), SqlError> {
+        let (mut produced, mut cost) = (1.0, Some(0.0));
         let mut tables = Vec::new();
         for (at, source) in within.block.sources.iter().enumerate() {
             let reading = Reading::new(within.block, at, source);
@@ -250,6 +257,16 @@ impl Writer<'_> {
             }
             table.put("table_name", source.alias.as_str());
             read(&mut table, &reading, produced, within);
+            let joined = produced * join_order::JOINED;
+            cost = cost.zip(reading.cost).map(|(all, own)| all + own + joined);
+            if let (Some(prefix), Some(own)) = (cost, reading.cost) {
+                let costs = [
+                    ("read_cost", own),
+                    ("eval_cost", joined),
+                    ("prefix_cost", prefix),
+                ];
+                table.put_object("cost_info", cost_info(&costs));
+            }
             let used = source.wanted.iter();
             let used: Vec<&str> = used
                 .map(|column| column_name(source, usize::from(*column)))
@@ -268,14 +285,15 @@ impl Writer<'_> {
             }
             tables.push(Members::of("table", table));
         }
-        Ok(match tables.len() {
+        let all = match tables.len() {
             1 => tables.swap_remove(0),
             _ => {
                 let mut all = Members::default();
                 all.put_objects("nested_loop", tables);
                 all
             }
-        })
+        };
+        Ok((all, cost))
     }
 
     /// What the rows of a table must meet, with the subqueries that are in it or in its path.
@@ -407,6 +425,15 @@ fn dependence(dependent: bool) -> Members {
     let mut all = Members::default();
     all.put("dependent", dependent);
     all.put("cacheable", !dependent);
+    all
+}
+
+/// Costs, which are texts with two digits behind the point.
+fn cost_info(costs: &[(&'static str, f64)]) -> Members {
+    let mut all = Members::default();
+    for (name, cost) in costs {
+        all.put(name, format!("{cost:.2}"));
+    }
     all
 }
 
