@@ -574,6 +574,7 @@ errors! {
     4166 unsafe_parents() "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release. Foreign key referring to non-unique or partial keys is unsafe and may break replication.";
     6124 foreign_key_to_non_unique(name) "Foreign key '{name}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     6125 foreign_key_without_unique_key(name, parent) "Failed to add the foreign key constraint. Missing unique key for constraint '{name}' in the referenced table '{parent}'";
+    6412 analyze_in_version_1() "EXPLAIN ANALYZE does not support FORMAT=JSON with explain_json_format_version=1.";
     6432 window_outer_reference(column) "Outer reference {column} in window's ORDER BY or PARTITION BY clause not allowed.";
     6437 cannot_persist_isolation() "Cannot persist transaction isolation.";
     6527 out_of_range_in(kind, expression) "{kind} value is out of range in '{expression}'";

@@ -1,6 +1,7 @@
 //! EXPLAIN FORMAT=TREE and JSON, and EXPLAIN ANALYZE: what they say of the statements of
 //! explained/steps.txt is in explained/steps.out; COHORT_BLESS=1 writes that anew. The rows that are
-//! counted are those that are there; times are left out.
+//! counted are those that are there; times are left out. Likewise explained/version1.txt has version 1 of
+//! the form in JSON.
 
 use cohort_engine::{
     env::fake::Disk,
@@ -75,8 +76,18 @@ fn new_session() -> Session {
 
 #[test]
 fn steps_and_their_figures() {
+    says_what_it_said("steps");
+}
+
+#[test]
+fn blocks_of_version_1() {
+    says_what_it_said("version1");
+}
+
+/// Compares what is said of a script's statements with what was said before.
+fn says_what_it_said(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explained");
-    let script = fs::read_to_string(folder.join("steps.txt")).expect("the script");
+    let script = fs::read_to_string(folder.join(format!("{name}.txt"))).expect("the script");
     let mut session = new_session();
     let mut got = String::new();
     for sql in ["CREATE DATABASE test", "USE test"]
@@ -92,7 +103,7 @@ fn steps_and_their_figures() {
             }
         }
     }
-    let kept = folder.join("steps.out");
+    let kept = folder.join(format!("{name}.out"));
     if std::env::var_os("COHORT_BLESS").is_some() {
         fs::write(&kept, &got).expect("the folder can be written");
     }
@@ -164,10 +175,13 @@ fn whatever_runs_can_be_explained() {
             if !is_query || !ran || odd.iter().any(|word| upper.contains(word)) {
                 continue;
             }
-            // The form makes no difference to what is said; now and then the other one.
-            let clauses = ["ANALYZE", "FORMAT=JSON"];
-            let several = 1 + usize::from(explained % 10 == 0);
-            for clauses in clauses.into_iter().take(several) {
+            // The steps are the same in both forms that have them; now and then the other one.
+            let ways = [("2", "ANALYZE"), ("1", "FORMAT=JSON"), ("2", "FORMAT=JSON")];
+            let several = 2 + usize::from(explained % 10 == 0);
+            for (version, clauses) in ways.into_iter().take(several) {
+                let set = format!("SET explain_json_format_version = {version}");
+                let set = session.query(set.as_bytes(), false, &mut Answer::default());
+                set.expect("there are two versions");
                 let mut answer = Answer::default();
                 let asked = format!("EXPLAIN {clauses} {sql}");
                 let said = session.query(asked.as_bytes(), false, &mut answer);
@@ -184,7 +198,7 @@ fn whatever_runs_can_be_explained() {
                 };
                 explained += 1;
                 if let Some(fault) = fault {
-                    let _ = writeln!(wrong, "{asked}\n{fault}\n");
+                    let _ = writeln!(wrong, "{version}: {asked}\n{fault}\n");
                 }
             }
         }

@@ -224,6 +224,15 @@ impl Planner<'_> {
         shares
     }
 
+    /// Whether an expression is known to be false, or 0, whatever rows there are.
+    pub(super) fn is_false(&self, expr: &Expr) -> bool {
+        let context = self.context;
+        let (mut warnings, mut environment) = (Warnings::default(), NoSession);
+        let facts = context.facts;
+        let mut eval = EvalContext::new(context.parameters, facts, &mut environment, &mut warnings);
+        is_known(expr, 0..0, context.parameters) && !holds(expr, &[], &mut eval).unwrap_or(true)
+    }
+
     /// Of each condition, which drawn rows meet it.
     fn met(&self, table: &Table, first: usize, slots: usize, known: &[&Expr]) -> Vec<Vec<bool>> {
         let context = self.context;

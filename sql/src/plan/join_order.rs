@@ -52,7 +52,7 @@ const KEPT: f64 = 1.0;
 /// ... and to try whether it matches.
 const TRIED: f64 = 0.3;
 /// What a row costs that comes out.
-const JOINED: f64 = 0.3;
+pub(super) const JOINED: f64 = 0.3;
 /// No more rows than these are kept if there is another way: they take memory.
 pub(super) const KEPT_ROWS_MAX: f64 = 200_000.0;
 /// What finds more rows than these each time is no other way: by a range, say, of which nothing is known.
@@ -72,6 +72,15 @@ struct Step {
     each: f64,
     /// What it costs to read it once and keep its rows, and then for each row, if that can be done.
     kept: Option<(f64, f64)>,
+}
+
+/// How a table is read after those before it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Turn {
+    /// It is read once and kept, although it could be read for each row.
+    pub kept: bool,
+    /// What it costs to read it for all rows before it.
+    pub cost: f64,
 }
 
 /// An order, or the beginning of one.
@@ -145,27 +154,31 @@ impl Planner<'_> {
         Ok(order)
     }
 
-    /// Which of the tables that are read after others are to be read once and kept, although they could be
-    /// read for each row.
-    pub(super) fn kept(
+    /// How each table is read in an order.
+    pub(super) fn turns(
         &mut self,
         from: &From,
         outlook: &Outlook,
         order: &[usize],
-    ) -> Result<Vec<bool>, SqlError> {
+    ) -> Result<Vec<Turn>, SqlError> {
         let mut rows = 1.0;
-        let mut kept = Vec::with_capacity(order.len());
+        let mut turns = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
             let before = order.get(..position).unwrap_or_default();
             if order.len() < 2 {
-                kept.push(false);
+                let figure = outlook.figures.of(leaf);
+                turns.push(Turn {
+                    kept: false,
+                    cost: figure.map_or(0.0, |figure| figure.rows as f64),
+                });
                 continue;
             }
             let step = self.step(from, outlook, leaf, before)?;
-            kept.push(step.cost(rows).1);
+            let (cost, kept) = step.cost(rows);
+            turns.push(Turn { kept, cost });
             rows *= step.factor;
         }
-        Ok(kept)
+        Ok(turns)
     }
 
     /// The leaves that stand with one in a condition.

@@ -41,6 +41,11 @@ impl Plan {
             }
         }
     }
+    /// Whether it is EXPLAIN.
+    #[must_use]
+    pub fn is_explanation(&self) -> bool {
+        matches!(self.body, Body::Explain(_))
+    }
     /// The query that it runs and does nothing else.
     #[must_use]
     pub fn query(&self) -> Option<&Query> {

@@ -13,7 +13,7 @@ use super::{
     figures::{Figures, computed_rows},
     from::{From, Group, Leaf, LeafInput},
     implied::implied,
-    known,
+    join_order, known,
     named::NamedTable,
     scope::Names,
     search::{self, Rank, Search},
@@ -239,7 +239,7 @@ impl Planner<'_> {
         outlook: &Outlook,
         order: &[usize],
     ) -> Result<(), SqlError> {
-        let kept = self.kept(&from, outlook, order)?;
+        let turns = self.turns(&from, outlook, order)?;
         let sort = sort_columns(block, order, self.names());
         let first = order.first().copied();
         let in_turn = first.and_then(|leaf| self.in_turn(block, &from, leaf, outlook));
@@ -247,9 +247,9 @@ impl Planner<'_> {
         let mut choices = Vec::with_capacity(order.len());
         for (position, &leaf) in order.iter().enumerate() {
             let all_before = order.get(..position).unwrap_or_default();
-            let is_kept = kept.get(position).copied().unwrap_or(false);
+            let turn = turns.get(position).copied().unwrap_or_default();
             // What is kept is read once, whatever the rows before are.
-            let before = if is_kept { &[] } else { all_before };
+            let before = if turn.kept { &[] } else { all_before };
             let conditions = outlook.conditions(leaf);
             let goal = Goal {
                 order: sort.as_deref().filter(|_| position == 0),
@@ -273,24 +273,27 @@ impl Planner<'_> {
             let lateral = read.is_some_and(|l| l.is_lateral(self.names()));
             let stored = read.and_then(Leaf::stored).is_some();
             let anew = position == 0 || lateral || self.searches(leaf);
-            let looked_up = bounded && !is_kept;
+            let looked_up = bounded && !turn.kept;
             let no_hash = stored && read.is_some_and(|leaf| leaf.no_hash);
             let kept = (!anew && !looked_up)
                 .then(|| hash_keys(conditions, self.names(), leaf, all_before))
-                .filter(|keys| is_kept || !stored || !keys.is_empty())
+                .filter(|keys| turn.kept || !stored || !keys.is_empty())
                 .filter(|keys| keys.is_empty() || !no_hash);
-            choices.push((choice, kept));
+            // The first one may be read in another way than for its rows alone: in order, say.
+            let first = choice.as_ref().filter(|_| position == 0);
+            let cost = first.map_or(turn.cost, join_order::reading);
+            choices.push((choice, kept, cost));
         }
         let is_looked_up =
-            matches!(choices.first(), Some((Some(choice), _)) if !choice.access.is_whole());
+            matches!(choices.first(), Some((Some(choice), ..)) if !choice.access.is_whole());
         let apart = first.and_then(|leaf| self.apart(block, &from, leaf, is_looked_up, outlook));
         let is_point = |choice: &Option<Choice>| choice.as_ref().is_some_and(|c| c.access.point);
-        if !choices.iter().all(|(choice, _)| is_point(choice)) {
+        if !choices.iter().all(|(choice, ..)| is_point(choice)) {
             self.note_sizes(&from);
         }
         let read = self.slots_read(block, &from, outlook);
         let mut leaves: Vec<Option<Leaf>> = from.leaves.drain(..).map(Some).collect();
-        for (&leaf, (choice, kept)) in order.iter().zip(choices) {
+        for (&leaf, (choice, kept, cost)) in order.iter().zip(choices) {
             let taken = leaves.get_mut(leaf).and_then(Option::take);
             let names = self.names();
             if let (Some(taken), Some(table)) = (taken, names.tables.get(leaf)) {
@@ -303,6 +306,7 @@ impl Planner<'_> {
                     keyed: from.keyed && matches!(source.input, Input::Table(..)),
                     lateral,
                     merged: table.within != 0,
+                    cost,
                     ..source
                 });
             }
@@ -497,6 +501,7 @@ fn source(
         shared: leaf.shared,
         estimate,
         share,
+        cost: 0.0,
     }
 }
 

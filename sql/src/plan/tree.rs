@@ -459,6 +459,8 @@ pub struct Source {
     pub estimate: u64,
     /// Which share of them its own conditions leave, about, for EXPLAIN: 1 if it has none.
     pub share: f64,
+    /// What it costs to read it for all rows of those before it, for EXPLAIN: 1 is the next row of a scan.
+    pub cost: f64,
 }
 
 impl Source {

@@ -265,8 +265,9 @@ impl Session {
         params: &Bound<'_>,
     ) -> Result<Arc<Plan>, SqlError> {
         let plan = self.plan(sql, database, Params::Bound(params))?;
-        if plan.is_load() {
-            // It runs once, and whether it may is looked at when it is compiled.
+        if plan.is_load() || plan.is_explanation() {
+            // A file is read once, and whether it may be is looked at when that is compiled. How something is
+            // explained depends on settings that are in no key.
             return Ok(plan);
         }
         if let Some(key) = self.prepared_key(sql, database, &params.kinds) {

@@ -213,7 +213,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("explain_format", "form of EXPLAIN without FORMAT"),
     (
         "explain_json_format_version",
-        "version of FORMAT=JSON; 1 is refused",
+        "version of FORMAT=JSON: 1 has blocks and their tables, 2 has steps",
     ),
     (
         "explicit_defaults_for_timestamp",

@@ -90,7 +90,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("error_count", Session, Computed, UInt { min: 0, max: u64::MAX }, "0"),
     ("event_scheduler", Global, Pinned, Enum(&["OFF", "ON", "DISABLED"]), "DISABLED"),
     ("explain_format", Both, Dynamic(Shown("sql/tests/explained/steps.txt")), Enum(&["TRADITIONAL", "TREE", "JSON", "DEFAULT"]), "TRADITIONAL"),
-    ("explain_json_format_version", Both, Dynamic(Shown("sql/tests/explained/steps.txt")), UInt { min: 1, max: 2 }, "2"),
+    ("explain_json_format_version", Both, Dynamic(Shown("sql/tests/explained/version1.txt")), UInt { min: 1, max: 2 }, "2"),
     ("explicit_defaults_for_timestamp", Both, Pinned, Bool, "ON"),
     ("external_user", Session, Fixed, NullText, "NULL"),
     ("foreign_key_checks", Both, Dynamic(Shown("sql/tests/golden/foreign_keys.sql")), Bool, "ON"),

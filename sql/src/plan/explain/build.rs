@@ -2,8 +2,10 @@
 
 use super::{
     naming::Naming,
+    numbers::Numbers,
     stages::{grouped, limit, sort, windowed},
     step::{Place, Point, Step},
+    within::Within,
 };
 use crate::{
     error::SqlError,
@@ -11,61 +13,33 @@ use crate::{
 };
 use cohort_engine::types::Value;
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
 
 /// Makes the steps of the queries of a statement.
 pub(super) struct Builder<'p> {
     params: &'p [Value],
-    /// How many blocks have a number.
-    numbered: u64,
+    numbers: Numbers,
     /// The computed tables that were shown.
     pub(super) shown: FxHashSet<*const Derived>,
-}
-
-/// A block whose steps are being made.
-pub(super) struct Within<'b, 'p> {
-    pub block: &'b Block,
-    pub naming: Naming<'p>,
-    /// The numbers of its subqueries.
-    numbers: Vec<u64>,
-    /// Those that stand below the step that needs them.
-    placed: BTreeSet<usize>,
-}
-
-impl<'b> Within<'b, '_> {
-    pub fn address(&self) -> usize {
-        std::ptr::from_ref(self.block).addr()
-    }
-
-    /// A subquery of the block, and the number that it is shown with.
-    fn subquery(&self, number: usize) -> Result<(&'b Subquery, u64), SqlError> {
-        let found = self
-            .block
-            .subqueries
-            .get(number)
-            .zip(self.numbers.get(number));
-        let (subquery, shown) = found.ok_or_else(|| SqlError::internal("a subquery is missing"))?;
-        Ok((subquery, *shown))
-    }
 }
 
 impl<'p> Builder<'p> {
     pub fn new(params: &'p [Value]) -> Builder<'p> {
         Builder {
             params,
-            numbered: 0,
+            numbers: Numbers::default(),
             shown: FxHashSet::default(),
         }
     }
 
     /// The steps of a statement's query.
     pub fn whole(mut self, query: &Query) -> Result<Step, SqlError> {
+        self.numbers = Numbers::of_query(query);
         self.query(query, None)
     }
 
     /// The steps that find the rows that an UPDATE or DELETE changes.
     pub fn changed(mut self, block: &Block) -> Result<Step, SqlError> {
-        self.numbered += 1;
+        self.numbers = Numbers::of_block(block);
         self.block(block, None)
     }
 
@@ -77,10 +51,7 @@ impl<'p> Builder<'p> {
     ) -> Result<Step, SqlError> {
         match query.blocks.as_slice() {
             [] => Err(SqlError::internal("a query without blocks")),
-            [block] => {
-                self.numbered += 1;
-                self.block(block, outer)
-            }
+            [block] => self.block(block, outer),
             [first, ..] => self.combined(query, first, outer),
         }
     }
@@ -94,7 +65,6 @@ impl<'p> Builder<'p> {
     ) -> Result<Step, SqlError> {
         let mut inputs = Vec::new();
         for block in &query.blocks {
-            self.numbered += 1;
             inputs.push(self.block(block, outer)?);
         }
         let rows: f64 = inputs.iter().filter_map(|input| input.rows).sum();
@@ -140,20 +110,9 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// The steps of a block, which has a number already.
+    /// The steps of a block.
     fn block(&mut self, block: &Block, outer: Option<&Naming<'_>>) -> Result<Step, SqlError> {
-        let mut numbers = Vec::new();
-        for _ in &block.subqueries {
-            numbers.push(self.numbered + 1 + numbers.len() as u64);
-        }
-        self.numbered += numbers.len() as u64;
-        let naming = Naming::new(block, outer, &numbers, self.params);
-        let mut within = Within {
-            block,
-            naming,
-            numbers,
-            placed: BTreeSet::new(),
-        };
+        let mut within = Within::new(block, outer, &self.numbers, self.params);
         let address = within.address();
         let mut step = self.sources(&mut within)?;
         if !block.constant.is_empty() && !block.sources.is_empty() {
@@ -189,11 +148,8 @@ impl<'p> Builder<'p> {
             joins: None,
         };
         step.point.get_or_insert(whole);
-        let rest: Vec<usize> = (0..block.subqueries.len())
-            .filter(|number| !within.placed.contains(number))
-            .collect();
-        for number in rest {
-            let beside = self.subquery(number, "projection", &mut within)?;
+        for subquery in within.rest()? {
+            let beside = self.subquery(subquery, "projection", &within)?;
             step.beside.push(beside);
         }
         Ok(step)
@@ -202,22 +158,17 @@ impl<'p> Builder<'p> {
     /// A subquery, with what it is for.
     fn subquery(
         &mut self,
-        number: usize,
+        subquery: &Subquery,
         used: &str,
-        within: &mut Within<'_, '_>,
+        within: &Within<'_, '_>,
     ) -> Result<Step, SqlError> {
-        within.placed.insert(number);
-        let (subquery, shown) = within.subquery(number)?;
         let query = &subquery.query;
         let often = match query.correlated {
             true => "dependent",
             false => "run only once",
         };
-        // Its number was given with the block that it is in.
-        let mut step = match query.blocks.as_slice() {
-            [block] => self.block(block, Some(&within.naming))?,
-            _ => self.query(query, Some(&within.naming))?,
-        };
+        let shown = self.numbers.query(query);
+        let mut step = self.query(query, Some(&within.naming))?;
         step.heading = Some(format!("Select #{shown} (subquery in {used}; {often})"));
         let step = step
             .with("subquery", true)
@@ -252,13 +203,9 @@ impl<'p> Builder<'p> {
         step: &mut Step,
         within: &mut Within<'_, '_>,
     ) -> Result<(), SqlError> {
-        for &number in subqueries {
-            let (subquery, _) = within.subquery(number)?;
-            self.place(&subquery.needs, step, within)?;
-            if !within.placed.contains(&number) {
-                step.inputs
-                    .push(self.subquery(number, "condition", within)?);
-            }
+        for subquery in within.take(subqueries)? {
+            let below = self.subquery(subquery, "condition", within)?;
+            step.inputs.push(below);
         }
         Ok(())
     }

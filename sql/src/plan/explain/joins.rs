@@ -1,10 +1,11 @@
 //! The steps that read tables and join them.
 
 use super::{
-    build::{Builder, Within},
+    build::Builder,
     naming::{Naming, column_name},
     path,
     step::{Place, Step},
+    within::Within,
 };
 use crate::{
     error::SqlError,

@@ -1,29 +1,35 @@
 //! EXPLAIN: how a statement would be executed, from the plan that would be.
 //!
 //! ```text
-//! plan ─▶ table (a row for each source)
-//!     └─▶ build ─▶ Step ─▶ tree (text) or json
+//! plan ─▶ Reading ─▶ table (a row for each source), version1 (a document of blocks)
+//!     └─▶ build ─▶ Step ─▶ tree (text) or json (a document of steps: version 2)
 //!                   ▲
 //!                   └── figures of the run: EXPLAIN ANALYZE
 //! ```
 
 mod build;
+mod document;
 mod joins;
 mod json;
 mod naming;
+mod numbers;
+mod operations;
 mod path;
+mod reading;
 mod stages;
 mod statement;
 mod step;
 mod table;
 mod tree;
+mod version1;
+mod within;
 
 pub use step::{Figures, Place, Point};
 
 use super::{InsertRows, Planner, Query};
 use crate::{
     error::SqlError,
-    expr::{ExprType, VariableScope, coercibility},
+    expr::{Expr, ExprType, VariableScope, coercibility},
     output::ColumnMeta,
     parse::Parsed,
 };
@@ -71,6 +77,8 @@ enum Form {
     Tree,
     /// The steps as a document.
     Json,
+    /// The blocks as a document.
+    Version1,
 }
 
 fn shown(
@@ -81,7 +89,7 @@ fn shown(
     measured: Option<Measured<'_>>,
 ) -> String {
     match form {
-        Form::Table | Form::Tree => tree::text(step, measured),
+        Form::Table | Form::Tree | Form::Version1 => tree::text(step, measured),
         Form::Json => json::document(text, kind, step, measured),
     }
 }
@@ -108,10 +116,17 @@ impl Planner<'_> {
         }
         let known = |rows, columns| Ok((Explanation::Known(rows), columns, false));
         let explained = self.explained(statement)?;
+        let is_false = |expr: &Expr| self.is_false(expr);
+        let params = self.context.parameters;
         if form == Form::Table {
-            return known(table::rows(&explained), table::columns());
+            return known(table::rows(&explained, &is_false), table::columns());
         }
-        let builder = Builder::new(self.context.parameters);
+        let one = |text: String| vec![vec![Value::Bytes(text.into_bytes())]];
+        if form == Form::Version1 {
+            let text = version1::document(&explained, &is_false, params)?;
+            return known(one(text), text_column());
+        }
+        let builder = Builder::new(params);
         let (kind, step) = match &explained {
             Explained::Query(query) => ("select", builder.whole(query)?),
             Explained::Insert(plan) => {
@@ -130,6 +145,7 @@ impl Planner<'_> {
                 change,
                 block,
                 tables,
+                ..
             } => {
                 let (kind, verb) = match change {
                     Change::Update => ("update", "Update"),
@@ -141,7 +157,7 @@ impl Planner<'_> {
             }
         };
         let text = shown(form, &parsed.text.explained(), kind, &step, None);
-        known(vec![vec![Value::Bytes(text.into_bytes())]], text_column())
+        known(one(text), text_column())
     }
 
     fn analyze(
@@ -193,11 +209,12 @@ impl Planner<'_> {
             let what = "EXPLAIN ANALYZE with TRADITIONAL format";
             return Err(SqlError::not_supported(what));
         }
-        if form == Form::Json && self.setting("explain_json_format_version")? == "1" {
-            let what = "EXPLAIN FORMAT=JSON with explain_json_format_version = 1";
-            return Err(SqlError::not_supported(what));
+        let is_first = form == Form::Json && self.setting("explain_json_format_version")? == "1";
+        match (is_first, analyze) {
+            (true, true) => Err(SqlError::analyze_in_version_1()),
+            (true, false) => Ok(Form::Version1),
+            (false, _) => Ok(form),
         }
-        Ok(form)
     }
 
     /// The value of a session's variable, as a text.

@@ -1,9 +1,9 @@
 //! The steps that come after the tables: groups, windows, order, LIMIT.
 
 use super::{
-    build::Within,
     naming::Naming,
     step::{Place, Step},
+    within::Within,
 };
 use crate::{
     expr::Expr,

@@ -1,5 +1,6 @@
 //! What is explained: the plan of a statement, whatever the form.
 
+use super::numbers::Numbers;
 use crate::{
     error::SqlError,
     plan::{Block, Body, Insert, Planner, Query, dml},
@@ -20,7 +21,20 @@ pub(super) enum Explained {
         block: Box<Block>,
         /// The names of the tables whose rows are changed.
         tables: Vec<String>,
+        /// Which of the block's sources these are.
+        changed: Vec<usize>,
     },
+}
+
+impl Explained {
+    /// The numbers of its blocks.
+    pub fn numbers(&self) -> Numbers {
+        match self {
+            Explained::Query(query) => Numbers::of_query(query),
+            Explained::Change { block, .. } => Numbers::of_block(block),
+            Explained::Insert(plan) => Numbers::of_insert(plan),
+        }
+    }
 }
 
 /// What a statement does with the rows that it finds.
@@ -55,13 +69,14 @@ impl Planner<'_> {
             }
             _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         };
-        let (block, tables) = match body {
-            Body::Update(update) => (update.block, vec![update.table.name.clone()]),
-            Body::Delete(delete) => (delete.block, vec![delete.table.name.clone()]),
+        let (block, tables, changed) = match body {
+            Body::Update(update) => (update.block, vec![update.table.name.clone()], vec![0]),
+            Body::Delete(delete) => (delete.block, vec![delete.table.name.clone()], vec![0]),
             Body::UpdateJoined(joined) | Body::DeleteJoined(joined) => {
                 let targets = joined.targets.iter();
-                let tables = targets.map(|target| target.table.name.clone());
-                (joined.block, tables.collect())
+                let tables = targets.map(|target| (target.table.name.clone(), target.source));
+                let (tables, changed) = tables.unzip();
+                (joined.block, tables, changed)
             }
             Body::Select(_)
             | Body::SelectInto(..)
@@ -73,6 +88,7 @@ impl Planner<'_> {
             change,
             block: Box::new(block),
             tables,
+            changed,
         })
     }
 }
