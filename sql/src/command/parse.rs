@@ -196,10 +196,13 @@ fn administration(c: &mut Cursor) -> Parsed<Option<Command>> {
         Command::ChecksumTables { tables, quick }
     } else if let Some(what) = table_admin(c) {
         let tables = c.list(Cursor::table)?;
-        match (what, histograms(c)?) {
-            (TableAdmin::Analyze, Some(change)) => Command::Histograms(tables, change),
-            (_, Some(_)) => return Err(c.error()),
-            (_, None) => {
+        let change = match what {
+            TableAdmin::Analyze => histograms(c)?,
+            TableAdmin::Check | TableAdmin::Optimize | TableAdmin::Repair => None,
+        };
+        match change {
+            Some(change) => Command::Histograms(tables, change),
+            None => {
                 admin_options(what, c);
                 Command::TableAdmin(what, tables)
             }

@@ -373,7 +373,7 @@ fn keep_histograms(old: &Table, new: &mut Table, sources: &[Option<usize>]) {
         let same = before.filter(|before| {
             before.name == column.name
                 && (before.ty, before.unsigned) == (column.ty, column.unsigned)
-                && before.collation == column.collation
+                && (before.collation == column.collation || !column.members.is_empty())
                 && before.members == column.members
         });
         column.histogram = same.and_then(|before| before.histogram.clone());

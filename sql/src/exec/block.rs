@@ -246,9 +246,7 @@ impl<'b> BlockRun<'b> {
         condition: &Condition,
         context: &mut ExecContext,
     ) -> Result<bool, Stop> {
-        if !condition.subqueries.is_empty() {
-            self.run_subqueries(&condition.subqueries, context)?;
-        }
+        self.prepare_for(condition, context)?;
         Ok(holds(&condition.expr, &self.row, &mut context.eval)?)
     }
 

@@ -293,7 +293,7 @@ impl<'p> Inserter<'p> {
         for (slot, value) in self.run.row.iter_mut().zip(&self.row) {
             slot.clone_from(value);
         }
-        self.run.run_subqueries(&computed.subqueries, context)?;
+        self.run.prepare_for(computed, context)?;
         Ok(eval(&computed.expr, &self.run.row, &mut context.eval)?)
     }
 

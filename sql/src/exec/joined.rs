@@ -183,7 +183,7 @@ fn put_values(
         let column = column.ok_or_else(|| broken("a column that is assigned is its table's"))?;
         let value = match assigned {
             Assigned::Value(computed) => {
-                run.run_subqueries(&computed.subqueries, context)?;
+                run.prepare_for(computed, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
                 let origin = || Origin::of_expr(&computed.expr);
                 assign_from(column, value, origin, &mut context.eval)

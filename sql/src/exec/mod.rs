@@ -25,6 +25,7 @@ mod key;
 mod load;
 mod measure;
 pub(crate) mod memory;
+mod needed;
 mod parallel;
 mod patience;
 mod reader;

@@ -58,9 +58,7 @@ impl<'r> Returning<'r> {
         }
         let mut result = Vec::with_capacity(items.len());
         for item in items {
-            if !item.subqueries.is_empty() {
-                run.run_subqueries(&item.subqueries, context)?;
-            }
+            run.prepare_for(item, context)?;
             result.push(eval(&item.expr, &run.row, &mut context.eval)?);
         }
         Ok(Some(result))

@@ -65,7 +65,7 @@ fn with_keys(
 ) -> Result<Vec<Value>, Stop> {
     let mut row = Vec::with_capacity(grouping.keys.len() + slots.len());
     for key in &grouping.keys {
-        run.run_subqueries(&key.subqueries, context)?;
+        run.prepare_for(key, context)?;
         row.push(eval(&key.expr, &run.row, &mut context.eval)?);
     }
     let kept = slots.iter();

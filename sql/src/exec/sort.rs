@@ -325,7 +325,7 @@ pub(super) fn put_keys<'k>(
     values: &mut Vec<Value>,
 ) -> Result<(), Stop> {
     for by in keys {
-        run.run_subqueries(&by.value.subqueries, context)?;
+        run.prepare_for(&by.value, context)?;
         values.push(eval(&by.value.expr, &run.row, &mut context.eval)?);
     }
     Ok(())

@@ -313,7 +313,7 @@ impl<'b> BlockRun<'b> {
                 let rows = self.rows_of(n, subquery, context)?;
                 let mut needles = Vec::with_capacity(left.len());
                 for (computed, collation) in left {
-                    self.run_subqueries(&computed.subqueries, context)?;
+                    self.prepare_for(computed, context)?;
                     needles.push((
                         eval(&computed.expr, &self.row, &mut context.eval)?,
                         *collation,
@@ -324,7 +324,7 @@ impl<'b> BlockRun<'b> {
             }
             Usage::Any(left, op, collation) | Usage::All(left, op, collation) => {
                 let rows = self.rows_of(n, subquery, context)?;
-                self.run_subqueries(&left.subqueries, context)?;
+                self.prepare_for(left, context)?;
                 let left = eval(&left.expr, &self.row, &mut context.eval)?;
                 let all = matches!(subquery.usage, Usage::All(..));
                 let found = rows.compare(&left, (*op, *collation), all, context)?;

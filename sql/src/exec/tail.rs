@@ -114,9 +114,7 @@ impl<'b> Tail<'b> {
             if self.moved.iter().any(|(moved, _)| *moved == at) {
                 continue;
             }
-            if !computed.subqueries.is_empty() {
-                run.run_subqueries(&computed.subqueries, context)?;
-            }
+            run.prepare_for(computed, context)?;
             let mut value = eval(&computed.expr, &run.row, &mut context.eval)?;
             if self.conform {
                 value = conform(value, &infer(&computed.expr), &mut context.eval);

@@ -280,9 +280,7 @@ pub(super) fn assign_all(
         };
         let value = match value {
             Assigned::Value(computed) => {
-                if !computed.subqueries.is_empty() {
-                    run.run_subqueries(&computed.subqueries, context)?;
-                }
+                run.prepare_for(computed, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
                 let origin = || Origin::of_expr(&computed.expr);
                 assign_from(column, value, origin, &mut context.eval)

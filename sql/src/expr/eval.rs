@@ -223,7 +223,7 @@ impl Expr {
     }
 
     /// The truth of a condition for a row; `None` for UNKNOWN.
-    pub(super) fn truth(
+    pub(crate) fn truth(
         &self,
         row: &[Value],
         context: &mut EvalContext<'_>,
@@ -338,7 +338,7 @@ impl Expr {
     }
 
     /// What IF and CASE decide by: of a document the number that it is.
-    pub(super) fn decision(
+    pub(crate) fn decision(
         &self,
         row: &[Value],
         context: &mut EvalContext<'_>,
@@ -362,6 +362,37 @@ impl Expr {
         };
         let value = chosen.raw(row, context)?;
         functions::unify(value, infer(chosen).text_form(), ty, context)
+    }
+
+    /// Whether a CASE takes the branch of this number for a row, if it takes none before it.
+    pub(crate) fn takes_branch(
+        &self,
+        at: usize,
+        row: &[Value],
+        context: &mut EvalContext<'_>,
+    ) -> Result<bool, SqlError> {
+        let Expr::Case {
+            operand,
+            collation,
+            branches,
+            ..
+        } = self
+        else {
+            return Ok(false);
+        };
+        let Some((when, _)) = branches.get(at) else {
+            return Ok(false);
+        };
+        let Some(operand) = operand else {
+            return Ok(when.decision(row, context)? == Some(true));
+        };
+        match operand.raw(row, context)?.into_owned() {
+            Value::Null => Ok(false),
+            value => {
+                let when = when.raw(row, context)?;
+                case::Operand::new(operand, value).equals(&when, *collation, context)
+            }
+        }
     }
 
     /// The branch that a CASE or IF takes for a row; of anything else, none.

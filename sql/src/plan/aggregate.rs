@@ -379,12 +379,18 @@ fn document_of(
     }
     let mut subqueries = Vec::new();
     let mut exprs = Vec::new();
+    let mut selective = false;
     for arg in args {
+        selective |= arg.selective;
         subqueries.extend(arg.subqueries);
         exprs.push(arg.expr);
     }
     let expr = function.of(exprs);
-    Ok(vec![Computed { expr, subqueries }])
+    Ok(vec![Computed {
+        expr,
+        subqueries,
+        selective,
+    }])
 }
 
 /// What is summed are numbers: of a text the number it begins with.
@@ -426,7 +432,12 @@ fn as_numbers(function: &AggregateFunction, args: &mut [Computed]) {
 
 /// Whether it is one constant that is not NULL.
 fn is_never_null(args: &[Computed]) -> bool {
-    let [Computed { expr, subqueries }] = args else {
+    let [
+        Computed {
+            expr, subqueries, ..
+        },
+    ] = args
+    else {
         return false;
     };
     subqueries.is_empty() && is_constant(expr) && !infer(expr).nullable

@@ -727,6 +727,7 @@ impl Planner<'_> {
             .map(|expr| Computed {
                 expr,
                 subqueries: Vec::new(),
+                selective: false,
             })
             .collect();
         // What finds the rows must not read the table; RETURNING may.

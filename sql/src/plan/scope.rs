@@ -7,6 +7,7 @@ use super::{
     needs::Reads,
     rollup::GroupingCall,
     search::{Search, is_match},
+    selective::is_selective,
     walk,
     window::NamedWindow,
 };
@@ -173,7 +174,12 @@ impl Names {
                 subqueries.push(n);
             }
         });
-        Computed { expr, subqueries }
+        let selective = is_selective(&expr, &|slot| self.subquery_of(slot).is_some());
+        Computed {
+            expr,
+            subqueries,
+            selective,
+        }
     }
 
     /// Whether there is a table of this name, and it is seen.

@@ -374,6 +374,8 @@ pub struct Computed {
     pub expr: Expr,
     /// The subqueries whose slots it reads: they are run first.
     pub subqueries: Vec<usize>,
+    /// Which of them depends on the row: see `exec::needed`.
+    pub selective: bool,
 }
 
 /// A subquery of an expression: before the expression is evaluated, its result is put in a slot.

@@ -126,7 +126,12 @@ impl Session {
         let (HistogramChange::Update { columns, .. }
         | HistogramChange::Set { columns, .. }
         | HistogramChange::Drop { columns }) = change;
-        for name in columns {
+        if columns.len() > 1 && matches!(change, HistogramChange::Set { .. }) {
+            let why = "Only one column can be specified while modifying histogram statistics with JSON data.";
+            return Ok((new, vec![error(why)]));
+        }
+        // They are told of in the order of their names.
+        for name in columns.iter().collect::<BTreeSet<_>>() {
             let found = table.column_position(name);
             let Some((at, column)) =
                 found.and_then(|at| Some((at, table.named_columns().get(at)?)))
@@ -206,7 +211,7 @@ impl Session {
         let builder = Builder::new(rows, rows.saturating_sub(set), most);
         let mut counting = Counting { builder };
         let counted = format!(
-            "SELECT {value} v, COUNT(*) FROM {from} WHERE {name} IS NOT NULL GROUP BY v ORDER BY v"
+            "SELECT {value}, COUNT(*) FROM {from} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
         );
         self.run_own(&counted, &mut counting)?;
         let now = DateTime::from_unix_micros(self.state.now_micros).unwrap_or_default();

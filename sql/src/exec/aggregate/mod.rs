@@ -174,7 +174,7 @@ impl<'b> Groups<'b> {
             let value = match slot {
                 Some(value) if self.again => value.clone(),
                 _ => {
-                    run.run_subqueries(&key.subqueries, context)?;
+                    run.prepare_for(key, context)?;
                     eval(&key.expr, &run.row, &mut context.eval)?
                 }
             };

@@ -117,7 +117,7 @@ impl State {
         let mut values: [Value; 1] = [Value::Null];
         let mut more = Vec::new();
         for (i, arg) in aggregate.args.iter().enumerate() {
-            run.run_subqueries(&arg.subqueries, context)?;
+            run.prepare_for(arg, context)?;
             let value = argument(&aggregate.function, &arg.expr, &run.row, &mut context.eval)?;
             // NULLs are not counted, summed or compared.
             if value.is_null() {

@@ -65,7 +65,7 @@ fn kept(
     context: &mut ExecContext,
 ) -> Result<Vec<Value>, Stop> {
     for input in &windowing.inputs {
-        run.run_subqueries(&input.value.subqueries, context)?;
+        run.prepare_for(&input.value, context)?;
         let expr = &input.value.expr;
         let value = match &input.of {
             Some(function) => argument(function, expr, &run.row, &mut context.eval)?,

@@ -1,0 +1,45 @@
+-- A subquery runs only for the rows whose expression needs it.
+CREATE TABLE o (a INT);
+INSERT INTO o VALUES (1), (2);
+CREATE TABLE t (a INT, j VARCHAR(20));
+INSERT INTO t VALUES (1, '{}'), (2, 'bad');
+SELECT IF(a < 5, 1, (SELECT a FROM t)) FROM o;
+SELECT IF(a < 2, 1, (SELECT a FROM t)) FROM o;
+SELECT CASE WHEN (SELECT COUNT(*) FROM t) = 1 THEN (SELECT a FROM t) ELSE 'many' END;
+SELECT CASE (SELECT COUNT(*) FROM t) WHEN 1 THEN (SELECT a FROM t) WHEN 2 THEN 'two' WHEN (SELECT a FROM t) THEN 3 END;
+SELECT CASE a WHEN 3 THEN (SELECT a FROM t) END FROM o;
+SELECT IFNULL(a, (SELECT a FROM t)) FROM o;
+SELECT COALESCE(NULL, a, (SELECT a FROM t)) FROM o;
+SELECT COALESCE(NULL, (SELECT MAX(a) FROM t), (SELECT a FROM t)) FROM o;
+SELECT a FROM o WHERE a < 5 OR a = (SELECT a FROM t);
+SELECT a FROM o WHERE a > 5 OR a = (SELECT a FROM t);
+SELECT a FROM o WHERE a > 5 OR (a < 9 AND (a = 1 OR a = 2 OR a = (SELECT a FROM t)));
+SELECT a FROM o ORDER BY IF(a, a, (SELECT a FROM t));
+SELECT IF(COUNT(*) > 0, 1, (SELECT a FROM t)) FROM o;
+SELECT SUM(IF(a > 0, a, (SELECT a FROM t))) FROM o;
+SELECT SUM(IF(a > 0, a, (SELECT a FROM t))) OVER (ORDER BY a) FROM o;
+SELECT JSON_VALID(j) AND (SELECT JSON_EXTRACT(z.j, '$') FROM t z WHERE z.a = t.a) IS NOT NULL FROM t;
+SELECT o.a FROM o JOIN t ON IF(o.a = t.a, 1, (SELECT z.a > 5 FROM t z WHERE z.a = o.a)) ORDER BY o.a;
+SELECT 1 + IF(a > 0, a, (SELECT a FROM t)) FROM o;
+SELECT IF(a > 0, IF(a > 1, 'two', 'one'), (SELECT a FROM t)) FROM o;
+SELECT IF((SELECT COUNT(*) FROM t WHERE t.a <= o.a) > 1, (SELECT 'all' FROM t WHERE t.a = o.a), 'some') FROM o;
+SELECT IF(NULL, (SELECT a FROM t), a IN (SELECT a FROM t)) FROM o;
+SELECT a FROM o WHERE a < 5 OR a IN (SELECT IF(z.a > 0, z.a, (SELECT a FROM t)) FROM t z);
+UPDATE o SET a = IF(a > 0, a, (SELECT a FROM t));
+CREATE TABLE e (a INT);
+INSERT INTO e SELECT IF(a, a, (SELECT a FROM t)) FROM o;
+INSERT INTO e VALUES (IF(1, 7, (SELECT a FROM t)));
+DELETE FROM e WHERE a = 7 OR a = IF(a > 0, 0, (SELECT a FROM t));
+UPDATE e JOIN o USING (a) SET e.a = IF(o.a > 0, e.a + 1, (SELECT a FROM t));
+SELECT * FROM e ORDER BY a;
+-- What a branch assigns is assigned only if it is taken.
+SET @s = 0;
+SELECT IF(1, 1, (SELECT @s := 5)) FROM o;
+SELECT @s;
+SELECT IF(a = 2, (SELECT @s := @s + a), 0) FROM o ORDER BY a;
+SELECT @s;
+-- What decides warns once.
+SELECT IF('1x' + 0 > 0, 1, (SELECT a FROM t)) FROM o LIMIT 1;
+SHOW WARNINGS;
+SELECT IF(CAST('a' AS SIGNED) = 0, a, (SELECT a FROM t)) FROM o;
+SHOW WARNINGS;
