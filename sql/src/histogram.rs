@@ -325,8 +325,7 @@ impl Histogram {
             };
             ends.push((low, high));
         }
-        let of_nulls = if meets(&Value::Null) { self.nulls } else { 0.0 };
-        let mut sum = of_nulls;
+        let mut sum = if meets(&Value::Null) { self.nulls } else { 0.0 };
         for (at, (bucket, (low, high))) in self.buckets.iter().zip(&ends).enumerate() {
             let one = bucket.share / bucket.values.max(1.0);
             let before = at.checked_sub(1).and_then(|at| ends.get(at));
@@ -341,7 +340,7 @@ impl Histogram {
             };
         }
         let knows_all = self.buckets.iter().all(|bucket| bucket.values <= 1.0);
-        (knows_all || sum > of_nulls).then_some(sum.min(1.0))
+        (knows_all || sum > 0.0).then_some(sum.min(1.0))
     }
 }
 
@@ -364,7 +363,7 @@ pub fn renewed(document: &str) -> Option<u64> {
 fn no_json(flaw: json::Flaw) -> SqlError {
     match flaw {
         json::Flaw::Invalid(why, at) => {
-            SqlError::invalid_json_argument("1", "UPDATE HISTOGRAM", why, &at.to_string())
+            SqlError::invalid_json_argument("1", "UPDATE HISTOGRAM", why, at.to_string())
         }
         json::Flaw::TooDeep => SqlError::json_too_deep(),
     }

@@ -84,6 +84,11 @@ fn blocks_of_version_1() {
     says_what_it_said("version1");
 }
 
+#[test]
+fn what_histograms_tell() {
+    says_what_it_said("histogram");
+}
+
 /// Compares what is said of a script's statements with what was said before.
 fn says_what_it_said(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explained");

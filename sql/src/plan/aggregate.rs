@@ -42,8 +42,10 @@ impl Planner<'_> {
             .map(|names| (names.outer.len(), names.subqueries.len()))
             .collect();
         let mark = self.mark();
+        let before = self.innermost_named.take();
         let aggregate = self.aggregate_call(name, list)?;
         let level = self.level_of_aggregate(&aggregate, &levels)?;
+        self.innermost_named = self.innermost_named.max(before);
         if level + 1 == self.stack.len() {
             return Ok(self.names().add_aggregate(aggregate));
         }
@@ -183,7 +185,9 @@ impl Planner<'_> {
         };
         let args = aggregate.args.iter();
         let read = args.chain(aggregate.order.iter().map(|key| &key.value));
-        let own = read.filter_map(|arg| self.level_of(&arg.expr)).max();
+        let read = read.filter_map(|arg| self.level_of(&arg.expr)).max();
+        // A column of a merged table may be a constant, and is a column of its block for all that.
+        let own = read.max(self.innermost_named.filter(|named| *named <= here));
         if own == Some(here) || own.is_none() && allows(here) {
             return match allows(here) {
                 true => Ok(here),

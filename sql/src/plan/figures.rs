@@ -154,7 +154,7 @@ impl Planner<'_> {
             .partition(|c| is_known(c, columns.clone(), context.parameters));
         guessed.extend(known.drain(known.len().min(TRIED_MAX)..));
         figure.share = guessed.iter().map(|c| usual_share(c)).product();
-        let by_histogram = self.by_histograms(table, first, slots, &mut known);
+        let by_histogram = self.by_histograms((table, rows), first, slots, &mut known);
         figure.share *= by_histogram.iter().map(|(_, share)| share).product::<f64>();
         figure.columns.extend(by_histogram);
         let met = self.met(table, first, slots, &known);
@@ -182,7 +182,7 @@ impl Planner<'_> {
     /// conditions are taken out.
     fn by_histograms(
         &self,
-        table: &Table,
+        (table, rows): (&Table, u64),
         first: usize,
         slots: usize,
         known: &mut Vec<&Expr>,
@@ -217,7 +217,8 @@ impl Planner<'_> {
                 })
             });
             match told {
-                Some(share) => shares.push((at, share)),
+                // Rows may have come since.
+                Some(share) => shares.push((at, share.max(0.5 / rows.max(1) as f64))),
                 None => known.extend(of),
             }
         }

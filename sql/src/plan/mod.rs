@@ -317,6 +317,7 @@ impl<'a> Planner<'a> {
             exists_at: None,
             changing: 0,
             varying: 0,
+            innermost_named: None,
             virtual_tables: Vec::new(),
             views: Vec::new(),
             view_demands: Vec::new(),
@@ -397,6 +398,9 @@ struct Planner<'a> {
     /// How often it met what may be another value for each row: functions such as RAND, and user variables of a
     /// statement that sets some.
     varying: usize,
+    /// The innermost block of which a column was named: in the arguments of an aggregate function while
+    /// these are compiled.
+    innermost_named: Option<usize>,
     /// How many rows conditions leave depends on parameters.
     weighed: bool,
     virtual_tables: Vec<Arc<Table>>,

@@ -634,6 +634,7 @@ impl Scope for Planner<'_> {
                     self.warnings.push(warning);
                 }
                 self.note_name(level, path, &expr);
+                self.innermost_named = self.innermost_named.max(Some(level));
                 return Ok(self.import(level, expr));
             }
         }

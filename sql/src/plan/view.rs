@@ -203,6 +203,7 @@ impl Planner<'_> {
             moved: 0,
             named_itself: false,
             meanings: None,
+            innermost_named: None,
         }
     }
 
@@ -246,6 +247,7 @@ impl Planner<'_> {
             shares: _,
             hints: _,
             unmerged: _,
+            innermost_named: _,
         } = inner;
         self.tables = tables;
         self.views = views;

@@ -13,7 +13,7 @@ use crate::{
 };
 use cohort_engine::{
     txn::{TxnError, WaitFor},
-    types::Value,
+    types::{Table, Value},
 };
 use std::sync::Arc;
 
@@ -66,10 +66,7 @@ impl Session {
                 resources,
             } => {
                 self.flush(*logs, *status)?;
-                self.reopen_logs(query_logs);
-                if *error_log {
-                    error_log::reopen();
-                }
+                self.reopen_logs(query_logs, *error_log);
                 if *engine {
                     self.checkpoint()?;
                 }
@@ -183,8 +180,11 @@ impl Session {
         Ok(())
     }
 
-    /// FLUSH of the logs of statements: their files are opened anew.
-    fn reopen_logs(&self, logs: &[FlushedLog]) {
+    /// FLUSH of the logs of statements and of errors: their files are opened anew.
+    fn reopen_logs(&self, logs: &[FlushedLog], errors: bool) {
+        if errors {
+            error_log::reopen();
+        }
         let kind = |log: &FlushedLog| match log {
             FlushedLog::Slow => LogKind::Slow,
             FlushedLog::General => LogKind::General,
@@ -384,20 +384,13 @@ impl Session {
                         say("error", "Corrupt");
                     }
                 }
-                TableAdmin::Analyze => {
-                    let engine = &self.state.instance.engine;
-                    match engine.analyze_table(&self.state.owner, table) {
-                        Ok(()) => {
-                            self.renew_histograms(table)?;
-                            say("status", "OK");
-                        }
-                        Err(TxnError::Killed) => return Err(SqlError::query_interrupted()),
-                        Err(error) => {
-                            say("Error", &error.to_string());
-                            say("status", "Operation failed");
-                        }
+                TableAdmin::Analyze => match self.analyze(table)? {
+                    Ok(()) => say("status", "OK"),
+                    Err(error) => {
+                        say("Error", &error.to_string());
+                        say("status", "Operation failed");
                     }
-                }
+                },
                 TableAdmin::Optimize => {
                     say(
                         "note",
@@ -414,6 +407,16 @@ impl Session {
             }
         }
         self.send(&Shown::admin(rows), true, out)
+    }
+
+    /// Reads a table for its statistics; the inner error is about this table alone.
+    fn analyze(&mut self, table: &Arc<Table>) -> Result<Result<(), TxnError>, SqlError> {
+        let engine = &self.state.instance.engine;
+        match engine.analyze_table(&self.state.owner, table) {
+            Ok(()) => self.renew_histograms(table).map(Ok),
+            Err(TxnError::Killed) => Err(SqlError::query_interrupted()),
+            Err(error) => Ok(Err(error)),
+        }
     }
 }
 
