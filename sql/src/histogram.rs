@@ -26,8 +26,6 @@ use cohort_engine::types::{
     json::{Key, Scalar, Tree},
 };
 
-/// How many buckets there are at most if nobody says.
-pub const BUCKETS: u16 = 100;
 /// How many one may ask for.
 pub const BUCKETS_MAX: u64 = 1024;
 /// Of a text so many characters count.

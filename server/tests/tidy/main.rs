@@ -64,7 +64,7 @@ const LAYERS: [(&str, &[&[&str]]); 4] = [
                 "warnings",
             ],
             &["command", "error_log", "expr", "rights"],
-            &["data_type", "digest", "files", "hint"],
+            &["data_type", "digest", "files", "hint", "histogram"],
             &["parse", "statements"],
             &["variables"],
             &["expr_text", "password_policy"],

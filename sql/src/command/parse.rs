@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    histogram,
     lexer::{Kind, is_proper},
 };
 use cohort_engine::txn::Isolation;
@@ -598,6 +597,9 @@ fn table_admin(c: &mut Cursor) -> Option<TableAdmin> {
     None
 }
 
+/// How many buckets a histogram has at most if nobody says.
+const HISTOGRAM_BUCKETS: u64 = 100;
+
 /// What ANALYZE TABLE does with histograms.
 fn histograms(c: &mut Cursor) -> Parsed<Option<HistogramChange>> {
     if c.eat_all(&["DROP", "HISTOGRAM", "ON"]) {
@@ -612,7 +614,7 @@ fn histograms(c: &mut Cursor) -> Parsed<Option<HistogramChange>> {
         let document = c.string()?;
         return Ok(Some(HistogramChange::Set { columns, document }));
     }
-    let mut buckets = u64::from(histogram::BUCKETS);
+    let mut buckets = HISTOGRAM_BUCKETS;
     if c.eat("WITH") {
         buckets = c.unsigned()?;
         c.expect("BUCKETS")?;
