@@ -358,6 +358,18 @@ pub enum HistogramChange {
     },
 }
 
+impl HistogramChange {
+    /// Of which columns.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        match self {
+            HistogramChange::Update { columns, .. }
+            | HistogramChange::Set { columns, .. }
+            | HistogramChange::Drop { columns } => columns,
+        }
+    }
+}
+
 /// A statement about accounts, privileges or roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountStatement {

@@ -3,7 +3,8 @@
 //! The values of a column are counted by a query: `SELECT c, COUNT(*) … GROUP BY c ORDER BY c`, so
 //! that they are in the order of the column's collation, that a large table takes no more memory than
 //! any statement may have, and that KILL ends it. What comes of it is a part of the table's
-//! definition, and in the log as such; nobody who uses the table waits.
+//! definition, and the log's statement says it, so that replicas have the same; nobody who uses the
+//! table waits.
 
 use super::{
     Session,
@@ -59,6 +60,10 @@ impl Session {
 
     /// ANALYZE TABLE makes histograms with AUTO UPDATE anew.
     pub(super) fn renew_histograms(&mut self, table: &Arc<Table>) -> Result<(), SqlError> {
+        if !self.state.gtid.is_automatic() {
+            // The log that is repeated says itself what becomes of them.
+            return Ok(());
+        }
         let renewed = |column: &Column| column.histogram.as_deref().and_then(histogram::renewed);
         let mut asked: Vec<(String, u64)> = Vec::new();
         for column in &table.columns {
@@ -93,21 +98,82 @@ impl Session {
             let why = "Cannot create histogram statistics for a temporary table.";
             return Ok(vec![error(why)]);
         }
+        let columns = change.columns();
+        if columns.len() > 1 && matches!(change, HistogramChange::Set { .. }) {
+            let why = "Only one column can be specified while modifying histogram statistics with JSON data.";
+            return Ok(vec![error(why)]);
+        }
         let database = name.database.as_deref().unwrap_or(&self.state.database);
-        let database = database.to_owned();
-        for _ in 0..ATTEMPTS_MAX {
-            let dictionary = self.state.dictionary();
-            if dictionary.view(&database, &name.name).is_some() {
-                let why = "Cannot create histogram statistics for a view.";
-                return Ok(vec![error(why)]);
+        let table = (database.to_owned(), name.name.clone());
+        // They are told of in the order of their names.
+        let mut columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        columns.sort_unstable();
+        // A statement of the log is one transaction; else each column is, so that the log can say what
+        // was counted.
+        let together = match self.state.gtid.is_automatic() {
+            true => 1,
+            false => columns.len().max(1),
+        };
+        let mut told = Vec::new();
+        for columns in columns.chunks(together) {
+            match self.change_columns((&table.0, &table.1), columns, change)? {
+                Ok(more) => told.extend(more),
+                Err(why) => return Ok(vec![why]),
             }
-            let Some(table) = dictionary.table(&database, &name.name) else {
-                let missing = SqlError::no_such_table(&database, &name.name);
-                return Ok(vec![error(&missing.message)]);
+        }
+        Ok(told)
+    }
+
+    /// The table as it is now, or why it can have no histograms.
+    fn table_of_histograms(&self, database: &str, name: &str) -> Result<Arc<Table>, Told> {
+        let dictionary = self.state.dictionary();
+        if dictionary.view(database, name).is_some() {
+            return Err(error("Cannot create histogram statistics for a view."));
+        }
+        let table = dictionary.table(database, name).cloned();
+        table.ok_or_else(|| error(&SqlError::no_such_table(database, name).message))
+    }
+
+    /// Changes the histograms of columns in one commit; what is to be told of each. The inner error is about
+    /// the table.
+    fn change_columns(
+        &mut self,
+        (database, name): (&str, &str),
+        columns: &[&str],
+        change: &HistogramChange,
+    ) -> Result<Result<Vec<Told>, Told>, SqlError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let table = match self.table_of_histograms(database, name) {
+                Ok(table) => table,
+                Err(why) => return Ok(Err(why)),
             };
-            let (new, told) = self.with_histograms(table, change)?;
-            match self.publish_histograms(table, new, logged(table, change)) {
-                Ok(()) => return Ok(told),
+            let mut new = Table::clone(&table);
+            let mut told = Vec::new();
+            for column in columns {
+                let named = table.named_columns();
+                let found = table.column_position(column);
+                let Some((at, column)) = found.and_then(|at| Some((at, named.get(at)?))) else {
+                    told.push(error(&format!("The column '{column}' does not exist.")));
+                    continue;
+                };
+                match self.new_histogram(&table, at, column, change)? {
+                    Ok(made) => {
+                        let done = if made.is_some() { "created" } else { "removed" };
+                        let name = &column.name;
+                        told.push((
+                            "status",
+                            format!("Histogram statistics {done} for column '{name}'."),
+                        ));
+                        if let Some(column) = new.columns.get_mut(at) {
+                            column.histogram = made.map(Arc::from);
+                        }
+                    }
+                    Err(why) => told.extend(why),
+                }
+            }
+            let text = logged(&new, columns, change);
+            match self.publish_histograms(&table, new, text) {
+                Ok(()) => return Ok(Ok(told)),
                 Err(TxnError::TableChanged) => {}
                 Err(other) => return Err(other.into()),
             }
@@ -115,68 +181,37 @@ impl Session {
         Err(SqlError::table_definition_changed())
     }
 
-    /// The table after a change, and what is told of each column.
-    fn with_histograms(
+    /// The histogram that a column is to have, or none; the inner error is what is told in its place.
+    fn new_histogram(
         &mut self,
-        table: &Arc<Table>,
+        table: &Table,
+        at: usize,
+        column: &Column,
         change: &HistogramChange,
-    ) -> Result<(Table, Vec<Told>), SqlError> {
-        let mut new = Table::clone(table);
-        let mut told = Vec::new();
-        let (HistogramChange::Update { columns, .. }
-        | HistogramChange::Set { columns, .. }
-        | HistogramChange::Drop { columns }) = change;
-        if columns.len() > 1 && matches!(change, HistogramChange::Set { .. }) {
-            let why = "Only one column can be specified while modifying histogram statistics with JSON data.";
-            return Ok((new, vec![error(why)]));
+    ) -> Result<Result<Option<String>, Vec<Told>>, SqlError> {
+        let name = &column.name;
+        if let HistogramChange::Drop { .. } = change {
+            return Ok(match column.histogram {
+                Some(_) => Ok(None),
+                None => Err(vec![error(&format!(
+                    "No histogram statistics found for column '{name}'."
+                ))]),
+            });
         }
-        // They are told of in the order of their names.
-        for name in columns.iter().collect::<BTreeSet<_>>() {
-            let found = table.column_position(name);
-            let Some((at, column)) =
-                found.and_then(|at| Some((at, table.named_columns().get(at)?)))
-            else {
-                told.push(error(&format!("The column '{name}' does not exist.")));
-                continue;
-            };
-            let made = match change {
-                HistogramChange::Drop { .. } if column.histogram.is_none() => {
-                    let name = &column.name;
-                    Err(vec![error(&format!(
-                        "No histogram statistics found for column '{name}'."
-                    ))])
-                }
-                HistogramChange::Drop { .. } => Ok((None, "removed")),
-                HistogramChange::Update { .. } | HistogramChange::Set { .. }
-                    if cannot_have(table, at).is_some() =>
-                {
-                    Err(cannot_have(table, at).into_iter().collect())
-                }
-                HistogramChange::Update {
-                    buckets, automatic, ..
-                } => {
-                    let document = self.count_values(table, column, *buckets, *automatic)?;
-                    Ok((Some(document), "created"))
-                }
-                HistogramChange::Set { document, .. } => self
-                    .check_histogram(table, column, document)
-                    .map(|()| (Some(document.clone()), "created")),
-            };
-            match made {
-                Ok((document, done)) => {
-                    let name = &column.name;
-                    told.push((
-                        "status",
-                        format!("Histogram statistics {done} for column '{name}'."),
-                    ));
-                    if let Some(column) = new.columns.get_mut(at) {
-                        column.histogram = document.map(Arc::from);
-                    }
-                }
-                Err(why) => told.extend(why),
-            }
+        if let Some(why) = cannot_have(table, at) {
+            return Ok(Err(vec![why]));
         }
-        Ok((new, told))
+        Ok(match change {
+            HistogramChange::Update {
+                buckets, automatic, ..
+            } => Ok(Some(
+                self.count_values(table, column, *buckets, *automatic)?,
+            )),
+            HistogramChange::Set { document, .. } => self
+                .check_histogram(table, column, document)
+                .map(|()| Some(document.clone())),
+            HistogramChange::Drop { .. } => Ok(None),
+        })
     }
 
     /// Counts the values of a column.
@@ -292,9 +327,6 @@ impl Session {
 
 /// What the clauses themselves say that cannot be.
 fn check_clauses(tables: &[TableName], change: &HistogramChange) -> Result<(), SqlError> {
-    let (HistogramChange::Update { columns, .. }
-    | HistogramChange::Set { columns, .. }
-    | HistogramChange::Drop { columns }) = change;
     if let HistogramChange::Update { buckets, .. } = change
         && !(1..=histogram::BUCKETS_MAX).contains(buckets)
     {
@@ -304,7 +336,7 @@ fn check_clauses(tables: &[TableName], change: &HistogramChange) -> Result<(), S
         ));
     }
     let mut seen = BTreeSet::new();
-    for column in columns {
+    for column in change.columns() {
         if !seen.insert(column.to_lowercase()) {
             return Err(SqlError::duplicate_column(column));
         }
@@ -318,34 +350,40 @@ fn check_clauses(tables: &[TableName], change: &HistogramChange) -> Result<(), S
     Ok(())
 }
 
-/// The statement as the log has it: of one table, and without what a prepared one or ANALYZE TABLE alone
-/// leaves open.
-fn logged(table: &Table, change: &HistogramChange) -> String {
-    let names = |columns: &[String]| {
-        let all: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
-        all.join(", ")
-    };
+/// The statement as the log has it. Of one column it says what was counted: who repeats it must not count
+/// other rows.
+fn logged(table: &Table, columns: &[&str], change: &HistogramChange) -> String {
     let of = format!("{}.{}", quoted(&table.database), quoted(&table.name));
-    let what = match change {
-        HistogramChange::Update {
-            columns,
-            buckets,
-            automatic,
-        } => {
-            let how = if *automatic { "AUTO" } else { "MANUAL" };
-            let columns = names(columns);
-            format!("UPDATE HISTOGRAM ON {columns} WITH {buckets} BUCKETS {how} UPDATE")
+    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    let names = names.join(", ");
+    let document = match columns {
+        [column] => table
+            .column_position(column)
+            .and_then(|at| table.columns.get(at)?.histogram.as_deref()),
+        _ => None,
+    };
+    match (change, document) {
+        (HistogramChange::Drop { .. }, _) => {
+            format!("ANALYZE TABLE {of} DROP HISTOGRAM ON {names}")
         }
-        HistogramChange::Set { columns, document } => {
+        (_, Some(document)) => {
             let document = document.replace('\\', "\\\\").replace('\'', "''");
+            format!("ANALYZE TABLE {of} UPDATE HISTOGRAM ON {names} USING DATA '{document}'")
+        }
+        (
+            HistogramChange::Update {
+                buckets, automatic, ..
+            },
+            None,
+        ) => {
+            let how = if *automatic { "AUTO" } else { "MANUAL" };
             format!(
-                "UPDATE HISTOGRAM ON {} USING DATA '{document}'",
-                names(columns)
+                "ANALYZE TABLE {of} UPDATE HISTOGRAM ON {names} WITH {buckets} BUCKETS {how} UPDATE"
             )
         }
-        HistogramChange::Drop { columns } => format!("DROP HISTOGRAM ON {}", names(columns)),
-    };
-    format!("ANALYZE TABLE {of} {what}")
+        // Nothing has changed, and nothing is logged.
+        (HistogramChange::Set { .. }, None) => String::new(),
+    }
 }
 
 fn quoted(name: &str) -> String {
