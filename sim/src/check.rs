@@ -90,7 +90,8 @@ fn compare_table(engine: &Engine, table: &TableModel) -> Result<TableModel, Fail
         let trees: Vec<_> = indexes
             .map(|index| (index.name.clone(), index.tree))
             .collect();
-        (table.id, table.rows, trees)
+        let known = table.columns.iter().map(|column| column.histogram.clone());
+        (table.id, table.rows, trees, known.collect::<Vec<_>>())
     };
     let (has, wants) = (numbers(definition), numbers(expected));
     if !table.guessed && has != wants {

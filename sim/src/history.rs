@@ -380,8 +380,9 @@ impl History {
             copy.damage(path, damage);
             self.figures.count("damages at rest");
             let what = format!("{damage:?} of {}", path.display());
-            // The last group of a log that was not closed may look like one that was torn; the
-            // last file may be one that has none yet.
+            // The last group of a log that was not closed may look like one that was torn. The last
+            // file may be one that has none yet, and behind it there may be one that could not be
+            // prepared.
             let is_log = |path: &Path| {
                 let name = path.file_name().and_then(|name| name.to_str());
                 name.is_some_and(|name| name.starts_with("binlog.0"))
@@ -390,7 +391,7 @@ impl History {
                 .iter()
                 .map(|(path, _)| path)
                 .filter(|path| is_log(path));
-            let is_last = logs.rev().take(2).any(|last| last == path);
+            let is_last = logs.rev().take(3).any(|last| last == path);
             let known = if closed || !is_last { model.known } else { 0 };
             self.damaged(&copy, model, known)
                 .map_err(|error| format!("{what}: {error}"))?;

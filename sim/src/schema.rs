@@ -67,6 +67,17 @@ fn replace(state: &mut State, old: TableId, table: TableModel) {
     state.put(table);
 }
 
+/// A table has another definition and the same rows.
+fn redefined(state: &mut State, known: Option<&Dictionary>, after: Table) {
+    let Some(table) = state.tables.get(&after.id) else {
+        return;
+    };
+    let mut table = TableModel::clone(table);
+    let found = known.and_then(|known| known.table_by_id(after.id));
+    table.definition = found.map_or_else(|| Arc::new(after), Arc::clone);
+    state.put(table);
+}
+
 impl World {
     /// Any change; it may be one that is refused.
     pub fn change_schema(&mut self) -> Result<(), String> {
@@ -84,7 +95,8 @@ impl World {
             0..4 => self.drop_table(&table),
             4..6 => self.truncate(&table),
             6 => self.rename(&table),
-            7..9 => self.alter(&table),
+            7 => self.describe(&table),
+            8 => self.alter(&table),
             9 => self.rebuild(&table),
             10 => self.drop_database(database),
             _ => self.create(database, name),
@@ -226,6 +238,22 @@ impl World {
             }),
         )
     }
+    /// What is known of a column changes, and its table stays what it is.
+    fn describe(&mut self, table: &TableModel) -> Result<(), String> {
+        let old = Arc::clone(&table.definition);
+        let mut new = Table::clone(&old);
+        let known = self.noise.below(4);
+        if let Some(column) = new.columns.first_mut() {
+            column.histogram = (known > 0).then(|| known.to_string().into());
+        }
+        let after = new.clone();
+        let ddl = SchemaChange::Describe { old, new };
+        self.perform(
+            "describe",
+            ddl,
+            Box::new(move |state, known| redefined(state, known, after)),
+        )
+    }
     /// An index more, or one less.
     fn alter(&mut self, table: &TableModel) -> Result<(), String> {
         let old = Arc::clone(&table.definition);
@@ -251,15 +279,7 @@ impl World {
         self.perform(
             what,
             ddl,
-            Box::new(move |state, known| {
-                let Some(table) = state.tables.get(&after.id) else {
-                    return;
-                };
-                let mut table = TableModel::clone(table);
-                let found = known.and_then(|known| known.table_by_id(after.id));
-                table.definition = found.map_or_else(|| Arc::new(after), Arc::clone);
-                state.put(table);
-            }),
+            Box::new(move |state, known| redefined(state, known, after)),
         )
     }
     /// All rows anew.
