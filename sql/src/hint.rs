@@ -273,7 +273,8 @@ impl Reader<'_> {
                 end = self.next()?.end;
             }
             let value = self.text.get(start..end)?;
-            if value.is_empty() || value == b"''" {
+            // An empty string is none.
+            if value.is_empty() || matches!(value, b"''" | b"\"\"") {
                 self.looked_at.set(start);
                 return None;
             }

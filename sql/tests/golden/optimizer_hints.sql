@@ -45,3 +45,8 @@ SELECT /*+ QB_NAME(outer) */ id FROM a1 WHERE id IN (SELECT /*+ QB_NAME(inner) N
 WITH q AS (SELECT 1 AS n) UPDATE /*+ NO_INDEX(a1 nope) */ a1 SET y = 1 WHERE x IN (SELECT n FROM q);
 WITH q AS (SELECT 1 AS n) SELECT /*+ MAX_EXECUTION_TIME(1000) JOIN_ORDER(zz) */ n FROM q;
 SELECT /*+ SET_VAR(explain_format = 'JSON') */ 1;
+-- An empty string is no value.
+SELECT /*+ SET_VAR(sql_mode = "") */ @@sql_mode LIKE '%STRICT%';
+SHOW WARNINGS;
+SELECT /*+ SET_VAR(sql_mode = '') */ @@sql_mode LIKE '%STRICT%';
+SHOW WARNINGS;
