@@ -75,7 +75,7 @@ fn rows(
     context: &mut ExecContext,
 ) -> Result<u64, Stop> {
     let (columns, into) = (&export.columns, &export.file);
-    let limit = context.select_limit;
+    let limit = export.query.limit_of_rows(context.select_limit);
     let mut count = 0;
     if limit == 0 {
         return Ok(0);

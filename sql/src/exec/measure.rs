@@ -233,7 +233,7 @@ impl<'b> BlockRun<'b> {
 /// Runs a query for its figures only. One that takes longer than max_execution_time ends there, and
 /// what was measured until then is told.
 pub(super) fn run(query: &Query, context: &mut ExecContext) -> Result<Measures, Stop> {
-    let limit = context.select_limit;
+    let limit = query.limit_of_rows(context.select_limit);
     let mut rows = 0;
     context.measures = Some(Box::default());
     let result = run_query(query, context, &[], &mut |_, _| {

@@ -418,7 +418,7 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::Select(query) => {
             out.columns(&plan.columns).map_err(Stop::Gone)?;
             let mut rows = 0;
-            let limit = context.select_limit;
+            let limit = query.limit_of_rows(context.select_limit);
             if limit == 0 {
                 return Ok(Outcome::default());
             }

@@ -67,10 +67,14 @@ impl BlockRun<'_> {
                 otherwise,
                 ..
             } => {
+                let mut equals_nothing = false;
                 if let Some(operand) = operand {
                     self.follow(operand, context)?;
+                    let value = self.decide(context, |row, eval_in| eval(operand, row, eval_in))?;
+                    equals_nothing = value.is_null();
                 }
-                for (at, (when, then)) in branches.iter().enumerate() {
+                let taken = if equals_nothing { 0 } else { branches.len() };
+                for (at, (when, then)) in branches.iter().enumerate().take(taken) {
                     self.follow(when, context)?;
                     if self.decide(context, |row, eval| expr.takes_branch(at, row, eval))? {
                         return self.follow(then, context);

@@ -8,9 +8,16 @@ pub(crate) fn is_first_of(function: &str) -> bool {
 }
 
 /// Whether it depends on the row which of the subqueries of an expression are needed, and can be found out
-/// before it is evaluated. What differs each time that it is evaluated tells nothing beforehand.
+/// before it is evaluated. What differs each time that it is evaluated tells nothing beforehand; nor does a
+/// user variable, which one of the subqueries may set.
 pub(super) fn is_selective(expr: &Expr, is_subquery: &dyn Fn(usize) -> bool) -> bool {
-    !is_volatile(expr) && has_branch(expr, is_subquery)
+    !is_volatile(expr) && !reads_variable(expr) && has_branch(expr, is_subquery)
+}
+
+fn reads_variable(expr: &Expr) -> bool {
+    let mut reads = matches!(expr, Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| reads |= reads_variable(operand));
+    reads
 }
 
 fn has_branch(expr: &Expr, is_subquery: &dyn Fn(usize) -> bool) -> bool {

@@ -207,6 +207,18 @@ impl Query {
             && block.limit.is_none()
             && self.limit.is_none()
     }
+    /// How many rows it sends at most where sql_select_limit is this: its own LIMIT comes first.
+    #[must_use]
+    pub fn limit_of_rows(&self, select_limit: u64) -> u64 {
+        let own = match self.blocks.as_slice() {
+            [block] => &block.limit,
+            _ => &self.limit,
+        };
+        match own {
+            Some(_) => u64::MAX,
+            None => select_limit,
+        }
+    }
     /// Whether MySQL takes it, as a table, for a part of the query that reads it, so that its
     /// columns are expressions and not those of a table.
     fn is_merged_by_mysql(&self) -> bool {

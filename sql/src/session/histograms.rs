@@ -27,6 +27,9 @@ use cohort_engine::{
 };
 use std::{collections::BTreeSet, io, sync::Arc};
 
+/// What the session's sql_select_limit gives way to.
+const NO_LIMIT: &str = "LIMIT 18446744073709551615";
+
 /// What is to be told of a column: its state, or an error.
 type Told = (&'static str, String);
 
@@ -234,7 +237,7 @@ impl Session {
         };
         let mut sizes = Kept::default();
         self.run_own(
-            &format!("SELECT COUNT(*), COUNT({name}) FROM {from}"),
+            &format!("SELECT COUNT(*), COUNT({name}) FROM {from} {NO_LIMIT}"),
             &mut sizes,
         )?;
         let size = |at: usize| match sizes.rows.first().and_then(|row| row.get(at)) {
@@ -246,7 +249,7 @@ impl Session {
         let builder = Builder::new(rows, rows.saturating_sub(set), most);
         let mut counting = Counting { builder };
         let counted = format!(
-            "SELECT {value}, COUNT(*) FROM {from} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1"
+            "SELECT {value}, COUNT(*) FROM {from} WHERE {name} IS NOT NULL GROUP BY 1 ORDER BY 1 {NO_LIMIT}"
         );
         self.run_own(&counted, &mut counting)?;
         let now = DateTime::from_unix_micros(self.state.now_micros).unwrap_or_default();
