@@ -4,7 +4,7 @@ use super::{
     Block, Computed, Grouping, Usage,
     from::From,
     scope::{Names, slot_expr},
-    walk::{self, is_constant, slot},
+    walk::{self, slot},
 };
 use crate::{
     error::SqlError,
@@ -140,6 +140,15 @@ fn is_any_value(expr: &Expr) -> bool {
     matches!(expr, Expr::Function { function, .. } if function.name == "any_value")
 }
 
+/// Whether an expression is the same for all rows of the block: it sees nothing but rows around it.
+fn is_fixed(expr: &Expr, names: &Names) -> bool {
+    let mut fixed = !is_volatile(expr);
+    walk::slots(expr, &mut |slot| {
+        fixed &= names.outer.iter().any(|(_, to, _)| *to == slot);
+    });
+    fixed
+}
+
 /// The columns that are the same in all rows of a group: those grouped by, those equal to such or
 /// to a constant, and all of a table of which a unique key is.
 fn determined(
@@ -165,7 +174,7 @@ fn determined(
     loop {
         let before = set.len();
         for (a, b) in equalities.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
-            let known = is_constant(b) || slot(b).is_some_and(|s| set.contains(&s));
+            let known = is_fixed(b, names) || slot(b).is_some_and(|s| set.contains(&s));
             if let Some(slot) = slot(a).filter(|_| known) {
                 set.insert(slot);
             }
