@@ -18,4 +18,3 @@ VALUES ROW(1), ROW(2), ROW(3) LIMIT 3;
 VALUES ROW(1), ROW(2), ROW(3);
 SET sql_select_limit = 0;
 SELECT a FROM t ORDER BY a LIMIT 1;
-SELECT a FROM t;
