@@ -15,7 +15,7 @@ use super::{ExecContext, Stop, block::BlockRun};
 use crate::{
     error::SqlError,
     expr::{BinaryOp, EvalContext, Expr, eval, visit_operands},
-    plan::{Computed, is_first_of},
+    plan::{Computed, has_slot, is_first_of},
 };
 use cohort_engine::types::Value;
 use std::mem;
@@ -141,11 +141,6 @@ impl BlockRun<'_> {
     }
 
     fn has_subquery(&self, expr: &Expr) -> bool {
-        let mut has = match expr {
-            Expr::Column { slot, .. } => self.subquery_of(*slot as usize).is_some(),
-            _ => false,
-        };
-        visit_operands(expr, &mut |operand| has |= self.has_subquery(operand));
-        has
+        has_slot(expr, &|slot| self.subquery_of(slot).is_some())
     }
 }

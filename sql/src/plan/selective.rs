@@ -43,7 +43,8 @@ fn has_branch(expr: &Expr, is_subquery: &dyn Fn(usize) -> bool) -> bool {
     selective
 }
 
-fn has_slot(expr: &Expr, is_wanted: &dyn Fn(usize) -> bool) -> bool {
+/// Whether an expression reads a slot that is wanted.
+pub(crate) fn has_slot(expr: &Expr, is_wanted: &dyn Fn(usize) -> bool) -> bool {
     let mut has = match expr {
         Expr::Column { slot, .. } => is_wanted(*slot as usize),
         _ => false,
