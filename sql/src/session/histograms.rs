@@ -21,6 +21,7 @@ use crate::{
     warnings::Warnings,
 };
 use cohort_engine::{
+    invariant::broken,
     log::Reading,
     txn::{DdlStatement, Related, SchemaChange, TxnError},
     types::{Column, ColumnType, DateTime, Table, Value},
@@ -240,11 +241,11 @@ impl Session {
             &format!("SELECT COUNT(*), COUNT({name}) FROM {from} {NO_LIMIT}"),
             &mut sizes,
         )?;
-        let size = |at: usize| match sizes.rows.first().and_then(|row| row.get(at)) {
-            Some(Value::Int(count)) => u64::try_from(*count).unwrap_or(0),
-            _ => 0,
+        let Some([Value::Int(rows), Value::Int(set)]) = sizes.rows.first().map(Vec::as_slice)
+        else {
+            return Err(broken("two counts are two whole numbers").into());
         };
-        let (rows, set) = (size(0), size(1));
+        let (rows, set) = (rows.unsigned_abs(), set.unsigned_abs());
         let most = usize::try_from(buckets).unwrap_or(usize::MAX);
         let builder = Builder::new(rows, rows.saturating_sub(set), most);
         let mut counting = Counting { builder };
@@ -429,9 +430,10 @@ impl Output for Counting {
         Ok(())
     }
     fn row(&mut self, row: &[Value]) -> io::Result<()> {
-        if let [value, Value::Int(rows)] = row {
-            self.builder.push(value, rows.unsigned_abs());
-        }
+        let [value, Value::Int(rows)] = row else {
+            return Err(io::Error::other(broken("a value comes with its count")));
+        };
+        self.builder.push(value, rows.unsigned_abs());
         Ok(())
     }
     fn end(&mut self, _: &Done) -> io::Result<()> {
