@@ -8,7 +8,11 @@ use crate::{
 };
 use cohort_engine::{
     txn::{DdlStatement, Dictionary, Engine, Numbers, Others, Related, SchemaChange, TxnError},
-    types::{Collation, Table, TableId, schema::Database},
+    types::{
+        Collation, Column, ColumnType, Table, TableId, Value,
+        row::{Reshape, Source},
+        schema::Database,
+    },
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -91,7 +95,7 @@ impl World {
         let Some(table) = table else {
             return self.create(database, name);
         };
-        match self.noise.below(12) {
+        match self.noise.below(14) {
             0..4 => self.drop_table(&table),
             4..6 => self.truncate(&table),
             6 => self.rename(&table),
@@ -99,6 +103,7 @@ impl World {
             8 => self.alter(&table),
             9 => self.rebuild(&table),
             10 => self.drop_database(database),
+            11 | 12 => self.reshape(&table),
             _ => self.create(database, name),
         }
     }
@@ -282,10 +287,62 @@ impl World {
             Box::new(move |state, known| redefined(state, known, after)),
         )
     }
+    /// A column more, with a value for the rows there are, or one less of those.
+    fn reshape(&mut self, table: &TableModel) -> Result<(), String> {
+        let old = Arc::clone(&table.definition);
+        if old.columns.iter().any(Column::is_hidden) {
+            return Ok(());
+        }
+        let mut new = Table::clone(&old);
+        new.rows = self.engine.new_id();
+        if let Some(primary) = &mut new.primary {
+            primary.tree = new.rows;
+        }
+        let value = self.noise.below(100) as i64;
+        let is_more = |column: &Column| column.name.starts_with("more");
+        let less = new.columns.last().is_some_and(is_more) && self.noise.one_in(2);
+        if less {
+            new.columns.pop();
+        } else {
+            let name = format!("more{}", new.columns.len());
+            new.columns.push(Column::new(&name, ColumnType::BigInt));
+        }
+        let sources = (0..new.columns.len()).map(|place| match place < old.columns.len() {
+            true => Source::Column(place),
+            false => Source::Value(Value::Int(value)),
+        });
+        let sources: Vec<Source> = sources.collect();
+        let reshape = Reshape::new(&old.columns, &new.columns, &sources);
+        let Some(reshape) = reshape else {
+            return Err("columns that stay do not stay".to_owned());
+        };
+        let after = new.clone();
+        let ddl = SchemaChange::Reshape { old, new, reshape };
+        self.perform(
+            if less { "drop column" } else { "add column" },
+            ddl,
+            Box::new(move |state, known| {
+                let id = after.id;
+                redefined(state, known, after);
+                let Some(table) = state.tables.get(&id) else {
+                    return;
+                };
+                let mut table = TableModel::clone(table);
+                for version in table.rows.values_mut() {
+                    match less {
+                        true => drop(version.row.pop()),
+                        false => version.row.push(Field::Int(value)),
+                    }
+                }
+                state.put(table);
+            }),
+        )
+    }
     /// All rows anew.
     fn rebuild(&mut self, table: &TableModel) -> Result<(), String> {
         let old = Arc::clone(&table.definition);
-        let new = table.shape.table(&self.engine, &old.database, &old.name);
+        let mut new = table.shape.table(&self.engine, &old.database, &old.name);
+        new.columns.clone_from(&old.columns);
         let like = new.clone();
         let used = table.counted.cast_unsigned();
         let old_id = old.id;

@@ -288,6 +288,12 @@ fn array(below: u64, noise: &mut Noise) -> Field {
     Field::Array(values)
 }
 
+/// A row of a table that has columns more than its shape, which are NULL in it.
+pub fn filled(table: &Table, mut row: Row) -> Row {
+    row.resize(table.columns.len(), Field::Null);
+    row
+}
+
 /// The image of a row.
 pub fn image(table: &Table, row: &Row) -> Vec<u8> {
     let values: Vec<Value> = row

@@ -136,7 +136,7 @@ impl Statement<'_> {
         } else {
             shape.any_ident(self.noise)
         };
-        let row = shape.row(&ident, self.noise);
+        let row = shape::filled(used, shape.row(&ident, self.noise));
         let image = shape::image(used, &row);
         let result = self.live.txn.insert(used, &image, LockMode::Shared);
         self.compare_duplicate(used, &row, None, result)?;
@@ -224,7 +224,7 @@ impl Statement<'_> {
         } else {
             ident.clone()
         };
-        let after = table.shape.row(&new_ident, self.noise);
+        let after = shape::filled(used, table.shape.row(&new_ident, self.noise));
         let images = (shape::image(used, &before), shape::image(used, &after));
         let result = self.live.txn.update(used, &key, &images.0, &images.1);
         self.compare_duplicate(used, &after, Some(&ident), result)?;
@@ -354,7 +354,7 @@ impl World {
             let used = access::use_table(&mut txn, &table.definition, true)?;
             for id in first..first + ROWS {
                 let ident = vec![Field::Int(id)];
-                let row = table.shape.row(&ident, &mut self.noise);
+                let row = shape::filled(&used, table.shape.row(&ident, &mut self.noise));
                 txn.insert(&used, &shape::image(&used, &row), LockMode::Shared)?;
                 note(&mut own, &used, ident, Some(row), true);
             }

@@ -569,6 +569,7 @@ errors! {
     4006 user_is_definer(operation, user) "Operation {operation} failed for {user} as it is referenced as a definer account in a view.";
     4027 role_grant_loop(user, role) "User account {user} is directly or indirectly granted to the role {role}. The GRANT would create a loop";
     4031 inactive_client() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    4092 too_many_row_versions(database, table) "Maximum row versions reached for table {database}/{table}. No more columns can be added or dropped instantly. Please use COPY/INPLACE.";
     4114 recursive_in_set_operation() "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.";
     4163 user_lock_name_too_long(name) "User-level lock name '{name}' should not exceed 64 characters.";
     4166 unsafe_parents() "'restrict_fk_on_non_standard_key' is deprecated and will be removed in a future release. Foreign key referring to non-unique or partial keys is unsafe and may break replication.";

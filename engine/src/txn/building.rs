@@ -32,7 +32,6 @@ use super::{
     dictionary::table_trees,
     engine::Inner,
     entry::{malformed, primary_key, successor},
-    meta,
     progress::{Progress, Running, Stage},
     row_change::{Row, RowChange},
     table_state::TableState,
@@ -119,15 +118,7 @@ impl Site for Live<'_> {
         &self,
         change: &mut dyn FnMut(&mut BaseWrite<'_>) -> Result<(), TxnError>,
     ) -> Result<(), TxnError> {
-        let _one_at_a_time = self.inner.checkpointer.exclusive.lock();
-        self.inner.mend_base()?;
-        let mut write = self.inner.base.write()?;
-        // Each commit has a number of its own: with an older one the Base lacks something.
-        let number = self.inner.builds.load(Ordering::Relaxed) + 1;
-        meta::write_builds(&write, number)?;
-        change(&mut write)?;
-        write.commit()?;
-        self.inner.builds.store(number, Ordering::Relaxed);
+        self.inner.change_base(change)?;
         self.changed.set(true);
         Ok(())
     }

@@ -17,7 +17,7 @@
 
 use super::{
     TxnError,
-    checkpointer::{Memory, Merged, Pace, Retired, Sealed},
+    checkpointer::{Memory, Merged, Pace, Retired, Sealed, TICK},
     engine::Inner,
     meta,
 };
@@ -42,7 +42,7 @@ pub(super) fn run(engine: &Weak<Inner>) {
         let Some(inner) = engine.upgrade() else {
             return;
         };
-        if !inner.checkpointer.sleep() {
+        if !inner.checkpointer.sleep(pace.rest) {
             return;
         }
         pace.turn(&inner);
@@ -62,6 +62,9 @@ impl Pace {
             let _ = inner.checkpoint_now();
             self.completed(inner);
         }
+        // What fails is met again by the next checkpoint, which tells it.
+        let next = inner.move_rows_up().ok().flatten();
+        self.rest = next.unwrap_or(TICK).min(TICK);
     }
     fn is_due(&mut self, inner: &Inner, asked: bool) -> bool {
         let now_ms = inner.env.monotonic_nanos() / 1_000_000;
@@ -218,6 +221,8 @@ impl Inner {
         let counters = meta::put_counters(&write, &sealed.dictionary)?;
         write.commit()?;
         counters.committed();
+        let applied = &self.checkpointer.applied;
+        applied.store(sealed.seq, Ordering::Relaxed);
         self.checkpointer.forget_doomed(sealed.seq);
         let generation = sealed.delta.generation;
         for state in sealed.dictionary.states() {

@@ -18,7 +18,7 @@ use std::{
 };
 
 /// How often the thread looks whether a quiet delta should be merged.
-const TICK: Duration = Duration::from_millis(500);
+pub(super) const TICK: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
 struct State {
@@ -43,6 +43,8 @@ pub(super) struct Checkpointer {
     pub noted: Mutex<Vec<(TreeId, TreeId)>>,
     /// GTIDs were added that only a checkpoint keeps.
     pub gtids_added: AtomicBool,
+    /// The Base has the commits up to this one.
+    pub applied: AtomicU64,
     pub checkpoints: AtomicU64,
     pub keys_done: AtomicU64,
     pub keys_total: AtomicU64,
@@ -68,9 +70,10 @@ pub(super) struct Retired {
 }
 
 impl Checkpointer {
-    /// With deltas of so many bytes, for the beginning.
-    pub fn new(delta_bytes: usize) -> Checkpointer {
+    /// With deltas of so many bytes, for the beginning, on a Base that has the commits up to `applied`.
+    pub fn new(delta_bytes: usize, applied: Seq) -> Checkpointer {
         Checkpointer {
+            applied: AtomicU64::new(applied),
             delta_limit: AtomicUsize::new(delta_bytes),
             ..Checkpointer::default()
         }
@@ -154,11 +157,11 @@ impl Checkpointer {
             }
         }
     }
-    /// Sleeps until asked or a tick is over; false to stop.
-    pub fn sleep(&self) -> bool {
+    /// Sleeps until asked or so long; false to stop.
+    pub fn sleep(&self, at_most: Duration) -> bool {
         let mut state = self.state.lock();
         if !state.requested && !state.stop {
-            self.changed.wait_for(&mut state, TICK);
+            self.changed.wait_for(&mut state, at_most);
         }
         !state.stop
     }
@@ -224,6 +227,8 @@ pub(super) struct Pace {
     pub log_bytes: u64,
     /// When the last one ended.
     pub ended_ms: u64,
+    /// How long the thread may sleep now.
+    pub rest: Duration,
 }
 
 /// What was sealed.

@@ -18,6 +18,7 @@ use super::{
     engine::{Engine, Inner},
     lock::table_lock::TableLock,
     owner::Owner,
+    reshaping::Over,
     table_locks::{Request, TableLocks},
     table_state::TableState,
     writes::{BUILD, NUMBERED, SETTINGS},
@@ -25,7 +26,7 @@ use super::{
 use crate::{
     Seq,
     log::{Batch, Reading},
-    types::{Table, TableId, TreeId, View, schema::Database},
+    types::{Table, TableId, TreeId, View, row::Reshape, schema::Database},
 };
 use std::{
     collections::BTreeSet,
@@ -83,6 +84,7 @@ pub fn concerned_children(dictionary: &Dictionary, change: &SchemaChange<'_>) ->
     match change {
         SchemaChange::CreateTable(new)
         | SchemaChange::AlterInPlace { new, .. }
+        | SchemaChange::Reshape { new, .. }
         | SchemaChange::Rebuild { new, .. } => names.push(new.full_name()),
         SchemaChange::Rename(renames) => {
             names.extend(renames.iter().map(|(_, d, t)| (d.as_str(), t.as_str())));
@@ -130,6 +132,15 @@ pub enum SchemaChange<'a> {
         old: Arc<Table>,
         /// The table after: all but what is known is the same.
         new: Table,
+    },
+    /// A change after which rows have another shape and the same values, made at once.
+    Reshape {
+        /// The table before. If it is not that any more, the change fails with `TableChanged`.
+        old: Arc<Table>,
+        /// The table after, with the same `id` and indexes, and new `rows`.
+        new: Table,
+        /// What becomes of a row.
+        reshape: Reshape,
     },
     /// A change that rewrites every row: `convert` maps an old image to a new one.
     Rebuild {
@@ -183,6 +194,8 @@ pub(super) struct Records {
 struct Built<'b> {
     /// What goes again if it is not logged.
     building: Option<Building<'b>>,
+    /// A tree for rows of another shape, which goes as well.
+    over: Option<Over<'b>>,
     /// Hidden row numbers stayed as they were.
     numbered: bool,
     /// The build's number, if there was one.
@@ -221,6 +234,9 @@ impl Engine {
         }
         if let Some((_, new)) = altered(&change) {
             building::check_references(inner, new, &related.checked, descriptor)?;
+        }
+        if matches!(change, SchemaChange::Reshape { .. }) {
+            inner.checkpoint_now()?;
         }
         if !matches!(change, SchemaChange::Describe { .. }) {
             inner.close(owner, &barred, statement, lock_wait_ms)?;
@@ -295,10 +311,18 @@ impl Inner {
     }
     /// Has what a change needs be complete. Nobody else uses the tables.
     fn finish_build<'b>(
-        &self,
+        &'b self,
         change: &mut SchemaChange<'_>,
         building: Option<Building<'b>>,
     ) -> Result<Built<'b>, TxnError> {
+        if let SchemaChange::Reshape { old, new, reshape } = change {
+            let dictionary = self.definitions.load_full();
+            unchanged(&dictionary, old)?;
+            return Ok(Built {
+                over: Some(Over::put(self, (old, new), reshape)?),
+                ..Built::default()
+            });
+        }
         let Some(mut building) = building else {
             return Ok(Built::default());
         };
@@ -348,6 +372,9 @@ impl Inner {
             let value = build_record(build, built.converted.as_ref(), built.numbered);
             batch.internal(&[BUILD], Some(&value));
         }
+        if let Some(over) = &built.over {
+            batch.internal(&[BUILD], Some(&over.record()));
+        }
         if let Some((id, next)) = built.next_row
             && let Some((table, state)) = after.entry(id)
         {
@@ -365,6 +392,7 @@ impl Inner {
         if let Some(building) = built.building {
             building.keep();
         }
+        let below = built.over.map(Over::keep);
         let definitions = Arc::clone(&self.definitions);
         batch.just_before_visible(move || definitions.publish());
         let (mut ticket, after) = self
@@ -380,11 +408,17 @@ impl Inner {
         }
         ticket.applied();
         let seq = self.wait_for_log(owner, ticket)?;
-        let gone = gone_trees(&before, &after, barred, replaced);
+        let mut gone = gone_trees(&before, &after, barred, replaced);
         for tree in &gone {
             self.locks.forget(*tree);
         }
+        // What has rows of another one goes with that.
+        gone.retain(|tree| below != Some(*tree));
         self.checkpointer.doom(seq, gone);
+        if below.is_some() {
+            // They are moved up when the Base has the definition.
+            self.checkpointer.request();
+        }
         Ok(seq)
     }
     /// What a change is in records, and the dictionary after it; checks that it still fits the
@@ -451,26 +485,7 @@ impl Inner {
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Rename(renames) => {
-                // Names can be swapped: a name is free if its table is renamed as well.
-                let renamed: BTreeSet<TableId> = renames.iter().map(|(id, _, _)| *id).collect();
-                for (id, database, name) in renames {
-                    // Its own foreign keys may refer to others that are renamed.
-                    let mut changed = related.changed.iter();
-                    let changed = changed.find(|(old, _)| old.id == id);
-                    let mut new = match changed {
-                        Some((_, new)) => new.clone(),
-                        None => Table::clone(table(id)?),
-                    };
-                    let other = dictionary.table(&database, &name);
-                    let moves = other.is_none_or(|other| renamed.contains(&other.id))
-                        && dictionary.view(&database, &name).is_none();
-                    if dictionary.database(&database).is_none() || !moves {
-                        return Err(TxnError::TableChanged);
-                    }
-                    new.database = database;
-                    new.name = name;
-                    records.push(dictionary::put_table(&new));
-                }
+                records.extend(renamed(dictionary, related, renames)?);
             }
             SchemaChange::AlterInPlace { old, mut new, .. } => {
                 let before = table(old.id)?;
@@ -483,6 +498,11 @@ impl Inner {
             }
             SchemaChange::Describe { old, new } => {
                 unchanged(dictionary, &old)?;
+                records.push(dictionary::put_table(&new));
+            }
+            SchemaChange::Reshape { old, mut new, .. } => {
+                unchanged(dictionary, &old)?;
+                new.since = 0;
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Rebuild { old, mut new, .. } => {
@@ -570,7 +590,11 @@ fn first_lock(change: &SchemaChange<'_>, related: &Related) -> TableLock {
         SchemaChange::Rebuild {
             old, new, others, ..
         } => (*others, old.primary.is_some() && new.primary.is_none()),
-        SchemaChange::Describe { .. } => return TableLock::Changing,
+        // The checkpoint before it is made beside others.
+        SchemaChange::Describe { .. } | SchemaChange::Reshape { .. } => {
+            assert!(!looks, "the rows are not looked at");
+            return TableLock::Changing;
+        }
         _ => return TableLock::Exclusive,
     };
     // Rows that are numbered anew must all be there; parents must not go after the look at them.
@@ -606,6 +630,36 @@ fn check_free(dictionary: &Dictionary, database: &str, name: &str) -> Result<(),
         return Ok(());
     }
     Err(TxnError::TableChanged)
+}
+
+/// The records of tables that get other names.
+fn renamed(
+    dictionary: &Dictionary,
+    related: &Related,
+    renames: Vec<(TableId, String, String)>,
+) -> Result<Vec<Record>, TxnError> {
+    let mut records = Vec::with_capacity(renames.len());
+    // Names can be swapped: a name is free if its table is renamed as well.
+    let moving: BTreeSet<TableId> = renames.iter().map(|(id, _, _)| *id).collect();
+    for (id, database, name) in renames {
+        // Its own foreign keys may refer to others that are renamed.
+        let changed = related.changed.iter().find(|(old, _)| old.id == id);
+        let mut new = match (changed, dictionary.table_by_id(id)) {
+            (Some((_, new)), _) => new.clone(),
+            (None, Some(table)) => Table::clone(table),
+            (None, None) => return Err(TxnError::TableChanged),
+        };
+        let other = dictionary.table(&database, &name);
+        let moves = other.is_none_or(|other| moving.contains(&other.id))
+            && dictionary.view(&database, &name).is_none();
+        if dictionary.database(&database).is_none() || !moves {
+            return Err(TxnError::TableChanged);
+        }
+        new.database = database;
+        new.name = name;
+        records.push(dictionary::put_table(&new));
+    }
+    Ok(records)
 }
 
 /// The records of views that go and come.
@@ -685,6 +739,7 @@ fn own_tables(dictionary: &Dictionary, change: &SchemaChange<'_>) -> BTreeSet<Ta
         SchemaChange::Rename(renames) => renames.iter().map(|(id, _, _)| *id).collect(),
         SchemaChange::AlterInPlace { old, .. }
         | SchemaChange::Describe { old, .. }
+        | SchemaChange::Reshape { old, .. }
         | SchemaChange::Rebuild { old, .. } => BTreeSet::from([old.id]),
     }
 }

@@ -22,14 +22,18 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashSet,
+    ops::RangeInclusive,
     sync::{Arc, atomic::Ordering},
 };
 
-/// The version of the data directory's format that this program reads and writes.
+/// The version of the data directory's format that this program writes.
 ///
 /// 2: prepared transactions are kept. 3: the file has checksums, and it is known to which log the
-/// Base belongs and what was built in it.
-pub(super) const FORMAT: u32 = 3;
+/// Base belongs and what was built in it. 4: trees can be over others; without any it is as 3 was.
+pub(super) const FORMAT: u32 = 4;
+
+/// Those that it reads.
+pub(super) const KNOWN_FORMATS: RangeInclusive<u32> = 3..=FORMAT;
 
 const HEADER: &[u8] = b"m";
 const BUILDS: &[u8] = b"b";

@@ -67,6 +67,7 @@ mod progress;
 mod read;
 mod recover;
 mod replies;
+mod reshaping;
 pub mod restore;
 mod row_change;
 mod search;

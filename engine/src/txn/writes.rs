@@ -66,8 +66,11 @@ const CHANGE_BYTES: usize = 300;
 /// The internal record of a DDL that built trees straight into the Base: this byte; the value is the
 /// build's number and, if rows were converted, what the statement took for now, in microseconds since
 /// 1970, 8 bytes little endian each; then [`NUMBERED`] if hidden row numbers stayed as they were; then
-/// [`SETTINGS`] and what the values depend on besides, as SET takes it, if there is anything.
+/// [`SETTINGS`] and what the values depend on besides, as SET takes it, if there is anything. If the rows
+/// only have another shape, the number is followed by [`RESHAPED`] and JSON of the `Reshape`.
 pub(super) const BUILD: u8 = b'b';
+/// See [`BUILD`].
+pub(super) const RESHAPED: &[u8; 8] = b"reshaped";
 /// See [`BUILD`].
 pub(super) const NUMBERED: u8 = b'n';
 /// See [`BUILD`].

@@ -9,7 +9,9 @@ use super::{
     column::{self, Draft, check_length},
     default,
     foreign_key::{self, NewKeys},
-    fulltext, functional, generated, key, row_format, storage_engine,
+    fulltext, functional, generated, key,
+    reshape::{self, Candidate},
+    row_format, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
     way::{Asked, Change},
@@ -19,11 +21,22 @@ use cohort_engine::{
     txn::{Dictionary, Related},
     types::{
         Collation, Column, ColumnType, FullText, Index, Table,
+        row::Reshape,
         schema::{DefaultValue, TreeId, Visibility},
     },
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// What becomes of a table's rows.
+pub(super) enum Rows {
+    /// They stay as they are.
+    Stay,
+    /// They have another shape.
+    Reshaped(Reshape),
+    /// They are written anew.
+    Rewritten,
+}
 
 /// What becomes of a table.
 pub(super) struct Altered {
@@ -31,8 +44,8 @@ pub(super) struct Altered {
     pub table: Table,
     /// For each column, which one of before it comes from.
     pub sources: Vec<Option<usize>>,
-    /// Whether the rows must be rewritten.
-    pub rebuild: bool,
+    /// What becomes of the rows.
+    pub rows: Rows,
     /// Whether AUTO_INCREMENT does not go on where it was.
     pub restart: bool,
     /// Whether the rows' numbers begin at the table's counter, which only this server knows.
@@ -84,22 +97,36 @@ pub(super) fn alter(
     let counter = Counter::of(old, &new, &sources, actions);
     let restart = counter.restarts(old, ctx);
     new.auto_increment_min = counter.begin(old, ctx);
-    let rebuild = forced || checked || restart || !same_rows(old, &new, &sources, primary);
+    let candidate = Candidate {
+        old,
+        new: &new,
+        sources: &sources,
+        indexes: (&defined, &origins),
+        actions,
+        instant: asked.is_instant(),
+    };
+    let rewritten = forced || checked || restart;
+    let rows = match rewritten || !same_rows(old, &new, &sources, primary) {
+        false => Rows::Stay,
+        true if rewritten || !asked.lets_reshape() => Rows::Rewritten,
+        true => reshape::of(&candidate, ctx)?.map_or(Rows::Rewritten, Rows::Reshaped),
+    };
     let functional = functional::copies(old, &new.columns, &defined, &sources);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position)?.as_ref()?;
         same_parts(origin, index, &sources).then_some(origin.tree)
     };
-    if rebuild {
+    let is_rewritten = matches!(rows, Rows::Rewritten);
+    if is_rewritten {
         new.id = ctx.engine.new_id();
+    }
+    if !matches!(rows, Rows::Stay) {
         new.rows = ctx.engine.new_id();
     }
-    let rows = new.rows;
-    let trees = table::with_trees(defined, rows, |position, index| {
-        let kept = if rebuild {
-            None
-        } else {
-            reused(position, index)
+    let trees = table::with_trees(defined, new.rows, |position, index| {
+        let kept = match is_rewritten {
+            true => None,
+            false => reused(position, index),
         };
         kept.unwrap_or_else(|| ctx.engine.new_id())
     });
@@ -120,7 +147,7 @@ pub(super) fn alter(
     Ok(Altered {
         table: new,
         sources,
-        rebuild,
+        rows,
         restart,
         numbered_on: counter == Counter::Inherited,
         copies,
@@ -555,7 +582,7 @@ fn same_rows(old: &Table, new: &Table, sources: &[Option<usize>], primary: Optio
 }
 
 /// Whether an index has the same entries as before.
-fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
+pub(super) fn same_parts(old: &Index, new: &Index, sources: &[Option<usize>]) -> bool {
     old.unique == new.unique
         && old.parts.len() == new.parts.len()
         && old.parts.iter().zip(&new.parts).all(|(old, new)| {

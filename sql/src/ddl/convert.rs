@@ -450,6 +450,19 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
         && (new.nullable || !old.nullable)
 }
 
+/// What all rows of before get in an added column that is not computed; `None`: that depends on the row, or it is
+/// refused if there is one.
+pub(super) fn value_of_all(
+    column: &Column,
+    table: &Table,
+    session: &Statement<'_>,
+) -> Result<Option<Value>, SqlError> {
+    Ok(match added(column, table, session)? {
+        Source::Value(value) => Some(value),
+        _ => None,
+    })
+}
+
 /// What the rows of before get in an added column.
 fn added(column: &Column, table: &Table, session: &Statement<'_>) -> Result<Source, SqlError> {
     let value = match &column.default {

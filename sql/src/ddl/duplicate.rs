@@ -3,7 +3,11 @@
 //! The engine sorts bare keys and can only name the index. The words of error 1062 need the
 //! values, so the rows are read once more, now that the change has failed.
 
-use super::{DdlContext, alter::Altered, convert::Conversion};
+use super::{
+    DdlContext,
+    alter::{Altered, Rows},
+    convert::Conversion,
+};
 use crate::{error::SqlError, exec::duplicate_error};
 use cohort_engine::{
     txn::{Batch, Copying, Isolation, KeyRange, Read, TxnError, TxnOptions},
@@ -53,7 +57,7 @@ fn find(
     let mut least: Option<(Vec<u8>, Vec<Value>)> = None;
     let mut image = Vec::new();
     let scanned = scan(old, ctx, |before| {
-        if altered.rebuild {
+        if matches!(altered.rows, Rows::Rewritten) {
             image.clear();
             let copying = Copying::Again;
             conversion.convert(copying, before, &mut image).ok()?;

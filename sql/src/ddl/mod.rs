@@ -34,6 +34,7 @@ mod generated;
 mod key;
 mod logged_text;
 mod parse;
+mod reshape;
 mod row_format;
 mod selected;
 mod show;
@@ -241,9 +242,12 @@ impl DdlContext<'_> {
         let named = tables.map(|table| (table.id, table.database.clone(), table.name.clone()));
         related.named = named.collect();
         let mut reading = self.reading.clone();
-        if let SchemaChange::Rebuild { now_micros, .. } = &change {
+        if matches!(
+            change,
+            SchemaChange::Rebuild { .. } | SchemaChange::Reshape { .. }
+        ) {
             // What a new column has for NOW().
-            reading.began = u64::try_from(*now_micros).ok();
+            reading.began = u64::try_from(self.session.now_micros).ok();
         }
         let statement = DdlStatement {
             database: self.session.database.unwrap_or_default().to_string(),

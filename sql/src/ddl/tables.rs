@@ -2,7 +2,7 @@
 
 use super::{
     DdlContext, Failure, Outcome,
-    alter::{self, Altered},
+    alter::{self, Altered, Rows},
     check,
     column::{check_length, warn_of},
     convert::{self, Conversion, Outcome as Converted},
@@ -382,15 +382,23 @@ pub(super) fn alter(
         foreign_key::moved_and_altered(&old, table, place, &dictionary, related, ctx)?;
     }
     check_primary_key(&altered.table, ctx)?;
-    if altered.rebuild {
-        return rebuild(&old, altered, asked.others(), &dictionary, text, ctx);
-    }
-    let related = std::mem::take(&mut altered.related);
-    let change = SchemaChange::AlterInPlace {
-        old: Arc::clone(&old),
-        new: altered.table.clone(),
-        others: asked.others(),
+    let (before, new) = (Arc::clone(&old), altered.table.clone());
+    let change = match &altered.rows {
+        Rows::Rewritten => {
+            return rebuild(&old, altered, asked.others(), &dictionary, text, ctx);
+        }
+        Rows::Reshaped(reshape) => SchemaChange::Reshape {
+            old: before,
+            new,
+            reshape: reshape.clone(),
+        },
+        Rows::Stay => SchemaChange::AlterInPlace {
+            old: before,
+            new,
+            others: asked.others(),
+        },
     };
+    let related = std::mem::take(&mut altered.related);
     ctx.change(&dictionary, change, related, text)
         .map_err(|error| refused(error, &old, &altered, ctx))?;
     Ok(records(0, ctx.warnings.count()))

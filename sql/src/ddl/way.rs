@@ -139,6 +139,17 @@ impl Asked {
         }
     }
 
+    /// Whether INSTANT is asked for.
+    pub fn is_instant(self) -> bool {
+        self.algorithm == Algorithm::Instant
+    }
+
+    /// Whether rows may become what they are to be later.
+    pub fn lets_reshape(self) -> bool {
+        let later = matches!(self.algorithm, Algorithm::Default | Algorithm::Instant);
+        later && self.lock == Lock::Default
+    }
+
     /// Whether all rows are to be copied.
     pub fn copies(self) -> bool {
         self.algorithm == Algorithm::Copy

@@ -12,9 +12,9 @@ use crate::{
         build::{self, RowConversion, Rows, Site},
         dictionary::{Dictionary, is_dictionary_key, table_trees},
         meta,
-        writes::{BUILD, NUMBERED, SETTINGS},
+        writes::{BUILD, NUMBERED, RESHAPED, SETTINGS},
     },
-    types::Table,
+    types::{Table, row::Reshape},
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -82,6 +82,8 @@ pub(super) struct Build {
     numbered: bool,
     /// The statement's other settings, if there are any.
     settings: String,
+    /// What became of the rows, if they only have another shape.
+    reshape: Option<Reshape>,
 }
 
 /// What a transaction says of a build, if it needs one.
@@ -92,6 +94,15 @@ pub(super) fn build_of(events: &[u8]) -> Option<Build> {
             value,
         } => {
             let (number, rest) = value?.split_first_chunk()?;
+            if let Some(json) = rest.strip_prefix(RESHAPED) {
+                return Some(Build {
+                    number: u64::from_le_bytes(*number),
+                    now_micros: None,
+                    numbered: true,
+                    settings: String::new(),
+                    reshape: Some(serde_json::from_slice(json).ok()?),
+                });
+            }
             let now = rest.split_first_chunk();
             let rest = now.map_or(&[][..], |(_, rest)| rest);
             let settings = rest.strip_prefix(&[NUMBERED]).unwrap_or(rest);
@@ -101,6 +112,7 @@ pub(super) fn build_of(events: &[u8]) -> Option<Build> {
                 now_micros: now.map(|(now, _)| i64::from_le_bytes(*now)),
                 numbered: rest.first() == Some(&NUMBERED),
                 settings: String::from_utf8(settings.to_vec()).ok()?,
+                reshape: None,
             })
         }
         Change::Internal { .. } | Change::Rows { .. } | Change::Query { .. } => None,
@@ -136,7 +148,12 @@ impl Again<'_> {
         let gone: Vec<&Arc<Table>> = gone.filter(|table| lost(table)).collect();
         for (new, _) in after.entries() {
             match (before.table_by_id(new.id), gone.as_slice()) {
-                (Some(old), _) => indexes(&site, old, new)?,
+                (Some(old), _) => match &build.reshape {
+                    Some(reshape) if old.rows != new.rows => {
+                        site.change(&mut |write| Ok(write.put_over(new.rows, old.rows, reshape)?))?;
+                    }
+                    _ => indexes(&site, old, new)?,
+                },
                 (None, [old]) => {
                     let mut statement = statement(events).ok_or_else(|| {
                         TxnError::Corrupt("a table without the statement that made it".to_owned())

@@ -32,6 +32,7 @@ use super::{
     owner::SOURCE,
     prepared_list::{ORIGIN, Prepared, Record, Records},
     progress::Builds,
+    reshaping::take_off_orphans,
     table_state::TableState,
     writes::{BUILD, COUNTER},
 };
@@ -359,7 +360,7 @@ impl Recovery<'_> {
             dictionary,
             prepared,
         } = meta;
-        if header.format != meta::FORMAT {
+        if !meta::KNOWN_FORMATS.contains(&header.format) {
             return Err(OpenError(format!(
                 "the data directory has format {}, this program knows {}: use the program that \
                  wrote it",
@@ -612,7 +613,7 @@ impl Recovery<'_> {
             max_transaction_bytes: AtomicU64::new(parts.options.max_transaction_bytes),
             max_lock_bytes: AtomicU64::new(parts.options.max_lock_bytes),
             max_temporary_bytes: AtomicU64::new(parts.options.max_temporary_bytes),
-            checkpointer: Checkpointer::new(parts.options.delta_bytes),
+            checkpointer: Checkpointer::new(parts.options.delta_bytes, self.header.applied),
             rows_changed: AtomicU64::new(0),
             read_lock: TableState::new(TableState::READ_LOCK),
             backup_lock: TableState::new(TableState::BACKUP_LOCK),
@@ -647,8 +648,9 @@ fn unreadable(error: &dyn std::fmt::Display) -> OpenError {
 /// Removes trees that no table owns: of an index build or a rebuild that a crash cut short.
 fn drop_orphans(env: &Env, base: &Base, dictionary: &Dictionary) -> Result<(), StoreError> {
     let owned: HashSet<TreeId> = dictionary.trees().collect();
+    let needed = take_off_orphans(base, &owned)?;
     let mut orphans = base.snapshot()?.trees()?;
-    orphans.retain(|tree| !owned.contains(tree));
+    orphans.retain(|tree| !needed.contains(tree));
     if orphans.is_empty() {
         return Ok(());
     }

@@ -24,8 +24,10 @@
 pub mod hidden;
 mod kind;
 pub mod partial;
+mod reshape;
 
 pub use kind::column_type;
+pub use reshape::{Reshape, Source};
 
 use super::{
     decimal,
@@ -56,10 +58,14 @@ impl std::error::Error for Malformed {}
 /// Writes the image of `values`, which are already of the columns' types (see `sql`'s
 /// assignment conversion), to the end of `image`.
 pub fn encode(table: &Table, values: &[Value], image: &mut Vec<u8>) {
+    encode_columns(&table.columns, values, image);
+}
+
+fn encode_columns(columns: &[Column], values: &[Value], image: &mut Vec<u8>) {
     let bitmap = image.len();
-    image.reserve(table.columns.len() + values.iter().map(room).sum::<usize>());
-    image.resize(bitmap + table.columns.len().div_ceil(8), 0);
-    for (position, column) in table.columns.iter().enumerate() {
+    image.reserve(columns.len() + values.iter().map(room).sum::<usize>());
+    image.resize(bitmap + columns.len().div_ceil(8), 0);
+    for (position, column) in columns.iter().enumerate() {
         match values.get(position) {
             None | Some(Value::Null) => image[bitmap + position / 8] |= 1 << (position % 8),
             Some(value) => encode_value(column, value, image),
@@ -266,7 +272,11 @@ impl<'a> Reader<'a> {
     }
     /// The bytes of a string column, after its length prefix.
     fn string(&mut self, column: &Column) -> Result<&'a [u8], Malformed> {
-        let length = little_endian(self.take(length_bytes(column))?);
+        self.prefixed(length_bytes(column))
+    }
+    /// What follows a length in so many bytes.
+    fn prefixed(&mut self, length_bytes: usize) -> Result<&'a [u8], Malformed> {
+        let length = little_endian(self.take(length_bytes)?);
         self.take(usize::try_from(length).map_err(|_| Malformed)?)
     }
     fn skip(&mut self, column: &Column) -> Result<(), Malformed> {
@@ -422,8 +432,13 @@ fn split_columns<'a>(
     columns: &[Column],
     image: &'a [u8],
 ) -> Result<(&'a [u8], Reader<'a>), Malformed> {
+    split_counted(columns.len(), image)
+}
+
+/// The same of an image of so many columns.
+fn split_counted(columns: usize, image: &[u8]) -> Result<(&[u8], Reader<'_>), Malformed> {
     let (nulls, bytes) = image
-        .split_at_checked(columns.len().div_ceil(8))
+        .split_at_checked(columns.div_ceil(8))
         .ok_or(Malformed)?;
     Ok((nulls, Reader { bytes }))
 }

@@ -1,0 +1,139 @@
+//! Trees are put over others, and rows moved up.
+
+use super::{
+    layers::Layer,
+    write::{BaseWrite, TreeWriter},
+};
+use crate::{
+    store::StoreError,
+    types::{TreeId, row::Reshape},
+};
+use redb::ReadableTable;
+use std::ops::Bound;
+
+/// Rows that go up together.
+#[derive(Default)]
+struct Moving {
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    bytes: usize,
+    /// There are no more.
+    is_end: bool,
+}
+
+impl BaseWrite<'_> {
+    /// Puts a new tree over one of rows, of which `reshape` makes those of the new tree. Until the
+    /// definition says so, the one below can be read and written as before.
+    pub fn put_over(
+        &self,
+        tree: TreeId,
+        below: TreeId,
+        reshape: &Reshape,
+    ) -> Result<(), StoreError> {
+        self.drop_tree(tree)?;
+        self.put_layer(
+            tree,
+            Layer {
+                below,
+                reshape: reshape.clone(),
+                moved_to: Vec::new(),
+                moved: 0,
+            },
+        )
+    }
+    /// Takes a tree off the one below, if it is over one: they have nothing to do with each other any more.
+    pub fn take_off(&self, tree: TreeId) -> Result<(), StoreError> {
+        self.remove_layer(tree).map(|_| ())
+    }
+    /// Moves rows of about so many bytes, if there are as many, up to the tree over them: those of the lowest
+    /// tree below `tree`. False: there was none.
+    pub fn move_up(&self, tree: TreeId, bytes: usize) -> Result<bool, StoreError> {
+        let mut upper = tree;
+        let Some(mut layer) = self.layer(upper) else {
+            return Ok(false);
+        };
+        while let Some(lower) = self.layer(layer.below) {
+            upper = layer.below;
+            layer = lower;
+        }
+        let moving = self.next_to_move(&layer, bytes)?;
+        if let Some((last, _)) = moving.rows.last() {
+            let mut moved_to = last.clone();
+            moved_to.push(0);
+            self.stored_tree(upper)?.weave(&moving.rows)?;
+            let moved = layer.moved + moving.rows.len() as u64;
+            let layer = Layer {
+                moved_to,
+                moved,
+                ..Layer::clone(&layer)
+            };
+            self.put_layer(upper, layer)?;
+        }
+        if moving.is_end {
+            self.take_off(upper)?;
+            self.drop_tree(layer.below)?;
+        }
+        Ok(true)
+    }
+    fn next_to_move(&self, layer: &Layer, bytes: usize) -> Result<Moving, StoreError> {
+        let tree = self.stored_tree(layer.below)?;
+        let mut moving = Moving::default();
+        let read = self.call(Some(layer.below), || {
+            let failed = |error: redb::StorageError| error.to_string();
+            let from = (
+                Bound::Included(layer.moved_to.as_slice()),
+                Bound::<&[u8]>::Unbounded,
+            );
+            let mut range = tree.table.range::<&[u8]>(from).map_err(failed)?;
+            while moving.bytes < bytes {
+                let Some(entry) = range.next() else {
+                    moving.is_end = true;
+                    break;
+                };
+                let (key, value) = entry.map_err(failed)?;
+                let row = match layer.reshaped(value.value()) {
+                    Ok(row) => row,
+                    Err(error) => return Ok(Err(error)),
+                };
+                moving.bytes += key.value().len() + row.len();
+                moving.rows.push((key.value().to_vec(), row));
+            }
+            Ok::<_, String>(Ok(()))
+        })?;
+        read.map(|()| moving)
+    }
+}
+
+impl TreeWriter<'_> {
+    /// Puts entries that the tree itself has not, in the order of their keys, among those it has.
+    fn weave(&mut self, entries: &[(Vec<u8>, Vec<u8>)]) -> Result<(), StoreError> {
+        let Some((first, _)) = entries.first() else {
+            return Ok(());
+        };
+        let table = &mut self.table;
+        let bytes = entries.iter().map(|(key, value)| key.len() + value.len());
+        let bytes: usize = bytes.sum();
+        self.write.makes(bytes);
+        self.write.call(self.tree, || {
+            let failed = |error: redb::StorageError| error.to_string();
+            let place = Bound::Included(first.as_slice());
+            let mut cursor = table.lower_bound_mut(place).map_err(failed)?;
+            for (key, value) in entries {
+                let is_before = |cursor: &mut redb::CursorMut<'_, _, _>| {
+                    let next: Option<(redb::AccessGuard<'_, &'static [u8]>, _)> =
+                        cursor.peek_next().map_err(failed)?;
+                    let before = next.is_some_and(|(next, _)| next.value() < key.as_slice());
+                    Ok::<bool, String>(before)
+                };
+                while is_before(&mut cursor)? {
+                    cursor.next().map_err(failed)?;
+                }
+                let put = cursor.insert_before(key.as_slice(), value.as_slice());
+                put.map_err(|error| error.to_string())?;
+            }
+            cursor.close().map_err(failed)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
