@@ -14,7 +14,11 @@ use cohort_engine::{
     env::fake::{Damage, Disk, Noise},
     txn::{self, Engine, EngineOptions},
 };
-use std::{io::ErrorKind, path::Path, sync::Arc};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Lives of one history.
 const LIVES: u64 = 4;
@@ -380,18 +384,8 @@ impl History {
             copy.damage(path, damage);
             self.figures.count("damages at rest");
             let what = format!("{damage:?} of {}", path.display());
-            // The last group of a log that was not closed may look like one that was torn. The last
-            // file may be one that has none yet, and behind it there may be one that could not be
-            // prepared.
-            let is_log = |path: &Path| {
-                let name = path.file_name().and_then(|name| name.to_str());
-                name.is_some_and(|name| name.starts_with("binlog.0"))
-            };
-            let logs = files
-                .iter()
-                .map(|(path, _)| path)
-                .filter(|path| is_log(path));
-            let is_last = logs.rev().take(3).any(|last| last == path);
+            // The last group of a log that was not closed may look like one that was torn.
+            let is_last = is_log(path) && path >= &last_group(disk);
             let known = if closed || !is_last { model.known } else { 0 };
             self.damaged(&copy, model, known)
                 .map_err(|error| format!("{what}: {error}"))?;
@@ -440,4 +434,35 @@ pub fn catch_panics() -> Arc<std::sync::Mutex<String>> {
         }
     }));
     last
+}
+
+fn is_log(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("binlog.0"))
+}
+
+/// The last file of the log that has a group. Behind it there may be one that has none yet, and one that was only
+/// prepared.
+fn last_group(disk: &Disk) -> PathBuf {
+    let has_group = |path: &PathBuf| {
+        let contents = disk.contents(path);
+        contents.is_some_and(|contents| event_types(&contents).any(|kind| kind == GTID))
+    };
+    let logs = disk.files().into_iter().map(|(path, _)| path);
+    let groups = logs.filter(|path| is_log(path) && has_group(path));
+    groups.max().unwrap_or_default()
+}
+
+/// The type of a GTID event, which each group begins with.
+const GTID: u8 = 33;
+
+/// The types of the events of a file of the log.
+fn event_types(file: &[u8]) -> impl Iterator<Item = u8> {
+    let mut rest = file.get(4..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let header = rest.get(..13)?;
+        let length = u32::from_le_bytes(header[9..13].try_into().ok()?) as usize;
+        rest = rest.get(length.max(19)..)?;
+        Some(header[4])
+    })
 }

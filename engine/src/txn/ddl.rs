@@ -222,8 +222,8 @@ impl Engine {
         locks: Option<&TableLocks>,
     ) -> Result<Seq, TxnError> {
         let inner = &self.inner;
-        let mode = first_lock(&change, related);
-        let barred = inner.bar(owner, (&change, related), mode, statement, lock_wait_ms)?;
+        let (first, last) = locks_of(&change, related);
+        let barred = inner.bar(owner, (&change, related), first, statement, lock_wait_ms)?;
         let descriptor = barred.held.descriptor();
         let mut change = change;
         let mut building = inner.begin_build(&change, &barred)?;
@@ -238,7 +238,7 @@ impl Engine {
         if matches!(change, SchemaChange::Reshape { .. }) {
             inner.checkpoint_now()?;
         }
-        if !matches!(change, SchemaChange::Describe { .. }) {
+        if last > first {
             inner.close(owner, &barred, statement, lock_wait_ms)?;
         }
         let built = inner.finish_build(&mut change, building)?;
@@ -280,9 +280,6 @@ impl Inner {
         statement: &DdlStatement,
         lock_wait_ms: u64,
     ) -> Result<(), TxnError> {
-        if barred.mode == TableLock::Exclusive {
-            return Ok(());
-        }
         let request = Request::new(owner, &barred.held, &statement.text, lock_wait_ms);
         let dictionary = self.definitions.load_full();
         for id in &barred.tables {
@@ -578,35 +575,52 @@ fn conversion<'c, 'a>(change: &'c mut SchemaChange<'a>) -> Option<&'c mut RowCon
     }
 }
 
-/// The lock that a change takes first: a weak one if something must be built or looked at.
-fn first_lock(change: &SchemaChange<'_>, related: &Related) -> TableLock {
+/// The locks that a change takes: the first one, a weak one if something must be built or looked at, and the one that
+/// it is made under.
+fn locks_of(change: &SchemaChange<'_>, related: &Related) -> (TableLock, TableLock) {
+    use TableLock::{Changing, Exclusive, ReadOnly};
     let looks = !related.checked.is_empty();
     let (others, renumbers) = match change {
-        SchemaChange::AlterInPlace { old, new, others }
-            if looks || !build::fresh_indexes(old, new).is_empty() =>
-        {
-            (*others, false)
+        SchemaChange::AlterInPlace { old, new, others } => {
+            let builds = !build::fresh_indexes(old, new).is_empty();
+            (
+                if looks || builds {
+                    *others
+                } else {
+                    Others::Wait
+                },
+                false,
+            )
         }
         SchemaChange::Rebuild {
             old, new, others, ..
         } => (*others, old.primary.is_some() && new.primary.is_none()),
         // The checkpoint before it is made beside others.
-        SchemaChange::Describe { .. } | SchemaChange::Reshape { .. } => {
+        SchemaChange::Reshape { .. } => {
             assert!(!looks, "the rows are not looked at");
-            return TableLock::Changing;
+            (Others::Write, false)
         }
-        _ => return TableLock::Exclusive,
+        SchemaChange::Describe { .. } => return (Changing, Changing),
+        SchemaChange::PutDatabase(_)
+        | SchemaChange::DropDatabase(_)
+        | SchemaChange::CreateTable(_)
+        | SchemaChange::DropTables(_)
+        | SchemaChange::Truncate(_)
+        | SchemaChange::Rename(_)
+        | SchemaChange::Views { .. }
+        | SchemaChange::Records(_) => (Others::Wait, false),
     };
     // Rows that are numbered anew must all be there; parents must not go after the look at them.
     let most = match looks || renumbers {
         true => Others::Read,
         false => Others::Write,
     };
-    match others.min(most) {
-        Others::Wait => TableLock::Exclusive,
-        Others::Read => TableLock::ReadOnly,
-        Others::Write => TableLock::Changing,
-    }
+    let first = match others.min(most) {
+        Others::Wait => Exclusive,
+        Others::Read => ReadOnly,
+        Others::Write => Changing,
+    };
+    (first, Exclusive)
 }
 
 /// What the statement has seen and leaves as it is must still be so.

@@ -9,9 +9,7 @@ use super::{
     column::{self, Draft, check_length},
     default,
     foreign_key::{self, NewKeys},
-    fulltext, functional, generated, key,
-    reshape::{self, Candidate},
-    row_format, storage_engine,
+    fulltext, functional, generated, key, reshape, row_format, storage_engine,
     syntax::{Action, ColumnSyntax, DefaultSyntax, ForeignKeySyntax, KeySyntax, Place},
     table,
     way::{Asked, Change},
@@ -97,38 +95,15 @@ pub(super) fn alter(
     let counter = Counter::of(old, &new, &sources, actions);
     let restart = counter.restarts(old, ctx);
     new.auto_increment_min = counter.begin(old, ctx);
-    let candidate = Candidate {
-        old,
-        new: &new,
-        sources: &sources,
-        indexes: (&defined, &origins),
-        actions,
-        instant: asked.is_instant(),
-    };
     let rewritten = forced || checked || restart;
-    let rows = match rewritten || !same_rows(old, &new, &sources, primary) {
-        false => Rows::Stay,
-        true if rewritten || !asked.lets_reshape() => Rows::Rewritten,
-        true => reshape::of(&candidate, ctx)?.map_or(Rows::Rewritten, Rows::Reshaped),
-    };
+    let stays = !rewritten && same_rows(old, &new, &sources, primary);
     let functional = functional::copies(old, &new.columns, &defined, &sources);
     let reused = |position: usize, index: &Index| -> Option<TreeId> {
         let origin = origins.get(position)?.as_ref()?;
         same_parts(origin, index, &sources).then_some(origin.tree)
     };
-    let is_rewritten = matches!(rows, Rows::Rewritten);
-    if is_rewritten {
-        new.id = ctx.engine.new_id();
-    }
-    if !matches!(rows, Rows::Stay) {
-        new.rows = ctx.engine.new_id();
-    }
     let trees = table::with_trees(defined, new.rows, |position, index| {
-        let kept = match is_rewritten {
-            true => None,
-            false => reused(position, index),
-        };
-        kept.unwrap_or_else(|| ctx.engine.new_id())
+        reused(position, index).unwrap_or_else(|| ctx.engine.new_id())
     });
     (new.primary, new.indexes) = (trees.primary, trees.indexes);
     new.fulltext = texts(trees.texts, old, (&keys, &origins), ctx)?;
@@ -144,6 +119,20 @@ pub(super) fn alter(
         functional,
     };
     let copies = asked.copied(&change, dictionary, ctx)?;
+    let rows = match (stays, rewritten || copies || !asked.lets_reshape()) {
+        (true, _) => Rows::Stay,
+        (false, true) => Rows::Rewritten,
+        (false, false) => reshape::of(&change, asked, ctx)?.map_or(Rows::Rewritten, Rows::Reshaped),
+    };
+    match rows {
+        Rows::Stay => {}
+        Rows::Reshaped(_) => {
+            new.rows = ctx.engine.new_id();
+            let primary = new.primary.iter_mut();
+            primary.for_each(|index| index.tree = new.rows);
+        }
+        Rows::Rewritten => table::renumber(&mut new, || ctx.engine.new_id()),
+    }
     Ok(Altered {
         table: new,
         sources,

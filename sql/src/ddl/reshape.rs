@@ -1,55 +1,33 @@
 //! Changes after which rows only have another shape, so that none of them is waited for: columns come with
 //! one value for all rows, go, or change places. MySQL calls this INSTANT.
 
-use super::{DdlContext, alter::same_parts, convert, key::Defined, syntax::Action};
+use super::{
+    DdlContext,
+    alter::same_parts,
+    convert,
+    syntax::Action,
+    way::{Asked, Change},
+};
 use crate::error::SqlError;
 use cohort_engine::types::{
-    Column, Index, Table,
+    Column, Table,
     row::{Reshape, Source},
+    schema::TreeId,
 };
 
 /// A table has this many shapes of rows at most that wait to become the newest one.
 const SHAPES_MAX: usize = 64;
 
-/// A change that is not made in a way that asks for more.
-pub(super) struct Candidate<'a> {
-    pub old: &'a Table,
-    /// With its columns, and without its indexes.
-    pub new: &'a Table,
-    /// For each column, which one of before it comes from.
-    pub sources: &'a [Option<usize>],
-    /// Its indexes, and for each key's syntax the index it was.
-    pub indexes: (&'a [Defined], &'a [Option<Index>]),
-    pub actions: &'a [Action],
-    /// Whether the statement says INSTANT.
-    pub instant: bool,
-}
-
-impl Candidate<'_> {
-    /// Whether all indexes have the entries they had.
-    fn keeps_indexes(&self) -> bool {
-        let (defined, origins) = self.indexes;
-        let is_primary = |defined: &&Defined| defined.index.name == "PRIMARY";
-        let same = |defined: &Defined| {
-            let origin = match is_primary(&defined) {
-                true => self.old.primary.as_ref(),
-                false => origins.get(defined.syntax).and_then(Option::as_ref),
-            };
-            origin.is_some_and(|origin| same_parts(origin, &defined.index, self.sources))
-        };
-        let has_primary = defined.iter().any(|defined| is_primary(&defined));
-        has_primary == self.old.primary.is_some() && defined.iter().all(same)
-    }
-}
-
-/// What becomes of the rows, if they and the entries of indexes keep their values.
+/// What becomes of the rows, if they and the entries of indexes keep their values. The new table has the trees of the
+/// indexes that stay.
 pub(super) fn of(
-    change: &Candidate<'_>,
+    change: &Change<'_>,
+    asked: Asked,
     ctx: &DdlContext<'_>,
 ) -> Result<Option<Reshape>, SqlError> {
     let references = |action: &Action| matches!(action, Action::AddForeignKey(_));
-    let Candidate { old, new, .. } = change;
-    if old.is_temporary() || change.actions.iter().any(references) || !change.keeps_indexes() {
+    let Change { old, new, .. } = change;
+    if old.is_temporary() || change.actions.iter().any(references) || !keeps_indexes(change) {
         return Ok(None);
     }
     let mut from = Vec::with_capacity(new.columns.len());
@@ -68,9 +46,26 @@ pub(super) fn of(
     let reshape = Reshape::new(&old.columns, &new.columns, &from);
     match ctx.engine.shapes(old) {
         shapes if shapes < SHAPES_MAX => Ok(reshape),
-        _ if change.instant => Err(SqlError::too_many_row_versions(&old.database, &old.name)),
+        _ if asked.is_instant() => Err(SqlError::too_many_row_versions(&old.database, &old.name)),
         _ => Ok(None),
     }
+}
+
+/// Whether all indexes have the entries they had.
+fn keeps_indexes(change: &Change<'_>) -> bool {
+    let Change { old, new, .. } = change;
+    let trees = |table: &Table| -> Vec<TreeId> {
+        let texts = table.fulltext.iter().map(|text| &text.index);
+        let indexes = table.indexes.iter().chain(texts);
+        indexes.map(|index| index.tree).collect()
+    };
+    let known = trees(old);
+    let same_primary = match (&old.primary, &new.primary) {
+        (Some(old), Some(new)) => same_parts(old, new, change.sources),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    same_primary && trees(new).iter().all(|tree| known.contains(tree))
 }
 
 /// Whether a column's values stay as they are.
