@@ -54,7 +54,7 @@ pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableS
 pub(crate) use convert::parse_time;
 pub use convert::{conform, for_variable, kept, printable, text};
 pub(crate) use describe::describe as described;
-pub use eval::{eval, holds, is_false, is_true};
+pub use eval::{compare_operands, eval, holds, is_false, is_true};
 pub use functions::json::{
     ArrayTest, FromJson, InArray, JsonPart, NoArray, default_for_json_column,
     exists_for_json_column, for_json_column, json_document, may_be_element, parsed,
@@ -68,7 +68,8 @@ pub use resolve::call::{JSON_VALUE, plain_arguments, plain_call, windowed_call};
 use resolve::literal::as_stored_number;
 pub(crate) use resolve::literal::{as_number, moment_text};
 pub use resolve::{
-    Scope, SubqueryUse, check_ordered, comparison_collation, is_aggregate, is_window_function,
+    Scope, SubqueryUse, build_binary, check_ordered, comparison_collation, is_aggregate,
+    is_window_function,
 };
 pub use taken::Taken;
 pub use time_zone::TimeZone;

@@ -17,6 +17,7 @@ mod aggregate;
 mod apart;
 mod cache;
 mod columns;
+mod compared;
 mod created;
 mod cte;
 mod define;

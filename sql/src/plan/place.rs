@@ -406,10 +406,11 @@ fn in_rows(condition: &Expr, names: &Names) -> Option<(Expr, Collation, Bound)> 
     };
     match &subquery.usage {
         Usage::In(left) => {
-            let [(value, collation)] = left.as_slice() else {
+            let [pair] = left.as_slice() else {
                 return None;
             };
-            (!subquery.query.correlated).then_some((value.expr.clone(), *collation, bound))
+            let value = pair.left.expr.clone();
+            (!subquery.query.correlated).then_some((value, pair.collation, bound))
         }
         Usage::Exists => {
             let (value, collation) = apart::key_of_exists(&subquery.query)?;
@@ -653,12 +654,8 @@ fn subquery_slots(subquery: &Subquery, names: &Names, slots: &mut BTreeSet<usize
     for (from, _) in outer {
         add_slot(*from, names, slots);
     }
-    match &subquery.usage {
-        Usage::Scalar | Usage::Exists => {}
-        Usage::In(left) => left
-            .iter()
-            .for_each(|(e, _)| add_slots(&e.expr, names, slots)),
-        Usage::Any(left, ..) | Usage::All(left, ..) => add_slots(&left.expr, names, slots),
+    for pair in subquery.usage.pairs() {
+        add_slots(&pair.left.expr, names, slots);
     }
 }
 

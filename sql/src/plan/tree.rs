@@ -409,16 +409,39 @@ pub struct Subquery {
 /// What is wanted of a subquery's result.
 #[derive(Debug)]
 pub enum Usage {
-    /// The values of its one row.
+    /// The values of its one row; and behind several, whether there is one.
     Scalar,
     /// Whether there are rows.
     Exists,
-    /// Whether these are among its rows; compared with these collations.
-    In(Vec<(Computed, Collation)>),
+    /// Whether these are among its rows.
+    In(Vec<Pair>),
     /// Whether the comparison holds for any row.
-    Any(Box<Computed>, BinaryOp, Collation),
+    Any(Box<Pair>, BinaryOp),
     /// Whether the comparison holds for all rows.
-    All(Box<Computed>, BinaryOp, Collation),
+    All(Box<Pair>, BinaryOp),
+}
+
+impl Usage {
+    /// What is compared with the columns of its rows.
+    #[must_use]
+    pub fn pairs(&self) -> &[Pair] {
+        match self {
+            Usage::Scalar | Usage::Exists => &[],
+            Usage::In(pairs) => pairs,
+            Usage::Any(pair, _) | Usage::All(pair, _) => std::slice::from_ref(pair),
+        }
+    }
+}
+
+/// A value and a column of a subquery's rows, both made what they are compared as.
+#[derive(Debug)]
+pub struct Pair {
+    /// The value, of the row of the block that the subquery stands in.
+    pub left: Computed,
+    /// What is made of the column, of a row of the subquery.
+    pub right: Expr,
+    /// The collation that they are compared with.
+    pub collation: Collation,
 }
 
 /// A condition: a conjunct of WHERE, ON or HAVING.

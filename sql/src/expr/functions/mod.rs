@@ -23,7 +23,9 @@ mod temporal;
 mod weights;
 
 pub use aes::CipherMode;
-pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
+pub(super) use beside_dates::{
+    AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR, START_OF_YEAR,
+};
 pub(super) use cast::{PADDED, SHORTENED};
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
