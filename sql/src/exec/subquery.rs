@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{eval, hash_key},
-    plan::{Block, Combined, ExplainedPlace, Query, Subquery, Usage},
+    expr::{Expr, eval, hash_key},
+    plan::{Block, Combined, Computed, ExplainedPlace, Query, Subquery, Usage},
 };
 use cohort_engine::{invariant::broken, types::Value};
 use std::{slice, sync::Arc};
@@ -206,17 +206,20 @@ impl<'b> BlockRun<'b> {
     /// them, it is the keys of what can match any.
     pub(super) fn run_early(
         &mut self,
-        needed: &[usize],
+        early: &'b [Computed],
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
-        for &n in needed {
-            let subquery = self.block.subqueries.get(n);
-            let subquery =
-                subquery.ok_or_else(|| broken("a path is by a subquery of its block"))?;
-            if !matches!(subquery.usage, Usage::Exists) {
-                self.run_subqueries(&[n], context)?;
+        for computed in early {
+            let number = match (&computed.expr, computed.subqueries.as_slice()) {
+                (Expr::Column { .. }, [n]) => Some(*n),
+                _ => None,
+            };
+            let found = number.and_then(|n| Some((n, self.block.subqueries.get(n)?)));
+            let exists = found.filter(|(_, found)| matches!(found.usage, Usage::Exists));
+            let Some((n, subquery)) = exists else {
+                self.prepare_for(computed, context)?;
                 continue;
-            }
+            };
             let [block] = subquery.query.blocks.as_slice() else {
                 return Err(broken("what is read apart is of one block").into());
             };

@@ -73,7 +73,7 @@ pub use needs::{Need, Part as NeededPart};
 pub use relations::{Parent, Reference, Relations, TableRelations};
 pub use rollup::Rollup;
 pub use search::Rank;
-pub(crate) use selective::{has_slot, is_first_of};
+pub(crate) use selective::{Branching, has_slot};
 pub use substitute::KnownLiteral;
 pub use tree::*;
 pub use window::{FrameBound, Window, WindowCall, WindowFunction, WindowInput, Windowing};

@@ -257,6 +257,17 @@ pub struct Args<'a> {
     pub(super) ty: &'a ExprType,
 }
 
+/// The value of an expression as functions take it that want an integer.
+pub fn integer_argument(
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<i64>, SqlError> {
+    let args = std::slice::from_ref(expr);
+    let ty = &infer(expr);
+    Args { args, row, ty }.int(0, context)
+}
+
 impl<'a> Args<'a> {
     fn len(&self) -> usize {
         self.args.len()
