@@ -23,6 +23,9 @@ use crate::{
 use cohort_engine::types::Value;
 use std::mem;
 
+/// Something that is true of an expression's value for a row.
+type Test<'t> = dyn Fn(&Expr, &[Value], &mut EvalContext<'_>) -> Result<bool, SqlError> + 't;
+
 impl BlockRun<'_> {
     /// Runs the subqueries that an expression needs for the row and puts their results in their slots.
     #[inline]
@@ -128,7 +131,7 @@ impl BlockRun<'_> {
         &mut self,
         of: &[&Expr],
         many: usize,
-        is_last: &dyn Fn(&Expr, &[Value], &mut EvalContext<'_>) -> Result<bool, SqlError>,
+        is_last: &Test<'_>,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         for (at, &arg) in of.iter().enumerate() {

@@ -403,23 +403,14 @@ impl Planner<'_> {
             limit,
             ..Block::default()
         };
-        if distinct
-            && self
-                .context
-                .settings
-                .sql_mode
-                .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
-        {
-            grouping::check_distinct(&block, self.names())?;
-        }
-        if block.grouping.is_some()
-            && self
-                .context
-                .settings
-                .sql_mode
-                .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
-        {
-            grouping::check(&block, &conditions, &from, self.names())?;
+        let sql_mode = self.context.settings.sql_mode;
+        if sql_mode.has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY) {
+            if distinct {
+                grouping::check_distinct(&block, self.names())?;
+            }
+            if block.grouping.is_some() {
+                grouping::check(&block, &conditions, &from, self.names())?;
+            }
         }
         self.complete_windows(&mut block);
         self.roll_up(&mut block, &mut columns, rollup)?;

@@ -648,6 +648,8 @@ impl Scope for Planner<'_> {
             return Err(SqlError::operand_columns(columns));
         }
         let truth = ExprType::boolean().or_null();
+        let is_row = matches!(usage, SubqueryUse::Row) && plan.types.len() > 1;
+        let is_like_nulls = is_row && plan.types.iter().all(|ty| ty.nullable);
         let (usage, types) = match usage {
             SubqueryUse::Row => {
                 let types = plan.types.iter();
@@ -655,7 +657,7 @@ impl Scope for Planner<'_> {
                     truth: ty.truth,
                     ..ty.without_members().computed().or_null()
                 });
-                let found = (plan.types.len() > 1).then(ExprType::boolean);
+                let found = is_row.then(ExprType::boolean);
                 (Usage::Scalar, types.chain(found).collect())
             }
             SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),
@@ -698,7 +700,11 @@ impl Scope for Planner<'_> {
             repeatable,
         });
         let results = slots.zip(types);
-        Ok(results.map(|(slot, ty)| slot_expr(slot, ty)).collect())
+        let mut results: Vec<Expr> = results.map(|(slot, ty)| slot_expr(slot, ty)).collect();
+        if is_like_nulls && let Some(found) = results.last_mut() {
+            *found = Expr::Literal(Value::Int(1), ExprType::boolean());
+        }
+        Ok(results)
     }
 
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {

@@ -2,7 +2,7 @@
 
 use super::{
     Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
-    comparison_collation, not_if, operator, resolve,
+    comparison_collation, is_constant, not_if, operator, resolve,
     taken::{self, Otherwise},
     text_if,
 };
@@ -133,7 +133,7 @@ impl Operand {
             Operand::Single(single) => Err(single),
             Operand::Row(parts) => Ok(parts),
             Operand::Found(parts, is_there) => {
-                found.push(is_there);
+                found.extend(Some(is_there).filter(|is_there| !is_constant(is_there)));
                 Ok(parts.into_iter().map(Operand::Single).collect())
             }
         }
@@ -215,7 +215,7 @@ fn compare_operands(
     // A comparison of rows, in terms of comparisons of their parts.
     match op {
         BinaryOp::Eq => all_pairs(op, pairs, scope),
-        // A row that a subquery does not have is like none, not even like one of NULLs.
+        // A row that a subquery does not have is like none if one of its columns could not be NULL.
         BinaryOp::NullSafeEq => {
             let same = all_pairs(op, pairs, scope)?;
             found.into_iter().try_fold(same, |same, found| {
