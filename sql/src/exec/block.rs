@@ -185,6 +185,7 @@ impl<'b> BlockRun<'b> {
     /// What comes before the first table: `false` if a condition without tables fails.
     pub fn prepare(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         let block = self.block;
+        context.tables.begin(block);
         if !block.early.is_empty() {
             self.run_early(&block.early, context)?;
         }

@@ -11,10 +11,13 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, ExprType, compare, hash_key, infer},
-    plan::{Query, Subquery, Usage},
+    expr::{BinaryOp, Expr, ExprType, compare_operands, eval, hash_key, infer},
+    plan::{Pair, Subquery, Usage},
 };
-use cohort_engine::types::{Collation, ColumnType, Value};
+use cohort_engine::{
+    invariant::broken,
+    types::{ColumnType, Value},
+};
 use std::cmp::Ordering;
 
 pub(super) struct Compared {
@@ -36,24 +39,21 @@ impl Compared {
             Usage::In(left) if !query.correlated => Some(left),
             _ => None,
         };
-        let collations = left.filter(|left| {
-            let types = left
-                .iter()
-                .map(|(c, collation)| (infer(&c.expr), *collation));
-            hashes(types, query)
-        });
-        let mut set = collations.map(|left| (left, Making::new(0, context)));
+        let hashed = left.filter(|pairs| pairs.iter().all(hashes));
+        let mut set = hashed.map(|pairs| (pairs, Making::new(0, context)));
         if set.is_some() {
             context.count_made(Made::Set, query);
         }
         let (mut rows, mut any_null, mut key) = (RowStore::default(), false, Vec::new());
+        let pairs = subquery.usage.pairs();
         run_query(query, context, outer, &mut |context, row| {
+            convert(pairs, row, context)?;
             let is_null = row.iter().any(Value::is_null);
             any_null |= is_null;
-            if let Some((left, making)) = &mut set {
+            if let Some((pairs, making)) = &mut set {
                 key.clear();
-                for (value, (_, collation)) in row.iter().zip(*left) {
-                    hash_key(value, *collation, &mut key);
+                for (value, pair) in row.iter().zip(*pairs) {
+                    hash_key(value, pair.collation, &mut key);
                 }
                 making.push((!is_null).then_some(key.as_slice()), context)?;
             }
@@ -84,17 +84,18 @@ impl Compared {
     /// `needles IN (rows)`; `None` if only a NULL keeps it from being known.
     pub fn contain(
         &self,
-        needles: &[(Value, Collation)],
+        pairs: &[Pair],
+        needles: &[Value],
         context: &mut ExecContext,
     ) -> Result<Option<bool>, Stop> {
         if self.rows.len() == 0 {
             return Ok(Some(false));
         }
-        let null = needles.iter().any(|(needle, _)| needle.is_null());
+        let null = needles.iter().any(Value::is_null);
         if let (Some(set), false) = (&self.set, null) {
             let mut key = Vec::new();
-            for (needle, collation) in needles {
-                hash_key(needle, *collation, &mut key);
+            for (needle, pair) in needles.iter().zip(pairs) {
+                hash_key(needle, pair.collation, &mut key);
             }
             if set.contains(&key)? {
                 return Ok(Some(true));
@@ -113,8 +114,8 @@ impl Compared {
             context.tick()?;
             let row = self.rows.get(place, &mut cursor)?;
             let mut equal = Some(true);
-            for ((needle, collation), value) in needles.iter().zip(row) {
-                match compare(needle, value, *collation, &mut context.eval)? {
+            for ((needle, value), pair) in needles.iter().zip(row).zip(pairs) {
+                match compare_sides(pair, needle, value, context)? {
                     Some(Ordering::Equal) => {}
                     Some(_) => {
                         equal = Some(false);
@@ -135,8 +136,8 @@ impl Compared {
     /// `left op ANY (rows)` or `left op ALL (rows)`.
     pub fn compare(
         &self,
-        left: &Value,
-        (op, collation): (BinaryOp, Collation),
+        (pair, left): (&Pair, &Value),
+        op: BinaryOp,
         all: bool,
         context: &mut ExecContext,
     ) -> Result<Option<bool>, Stop> {
@@ -146,7 +147,7 @@ impl Compared {
             context.tick()?;
             let row = self.rows.get(place, &mut cursor)?;
             let right = row.first().unwrap_or(&Value::Null);
-            let Some(ordering) = compare(left, right, collation, &mut context.eval)? else {
+            let Some(ordering) = compare_sides(pair, left, right, context)? else {
                 unknown = true;
                 continue;
             };
@@ -184,18 +185,39 @@ fn is_moment(ty: &ExprType) -> bool {
     )
 }
 
+/// Makes of a row what its values are compared as.
+fn convert(pairs: &[Pair], row: &mut [Value], context: &mut ExecContext) -> Result<(), Stop> {
+    for (at, pair) in pairs.iter().enumerate() {
+        if !matches!(pair.right, Expr::Column { .. }) {
+            let value = eval(&pair.right, row, &mut context.eval)?;
+            let place = row.get_mut(at);
+            *place.ok_or_else(|| broken("a column of a subquery is compared"))? = value;
+        }
+    }
+    Ok(())
+}
+
+fn compare_sides(
+    pair: &Pair,
+    left: &Value,
+    right: &Value,
+    context: &mut ExecContext,
+) -> Result<Option<Ordering>, Stop> {
+    let sides = ((&pair.left.expr, left), (&pair.right, right));
+    Ok(compare_operands(sides, pair.collation, &mut context.eval)?)
+}
+
 /// Whether equal values on both sides are of types that have equal hash keys.
-fn hashes(left: impl Iterator<Item = (ExprType, Collation)>, query: &Query) -> bool {
-    left.zip(&query.types).all(|((a, collation), b)| {
-        is_exact(&a) && is_exact(b)
-            || is_moment(&a) && is_moment(b)
-            || matches!(
-                (a.ty, b.ty),
-                (Some(ColumnType::Time(_)), Some(ColumnType::Time(_)))
-            )
-            || a.is_string()
-                && b.is_string()
-                && a.collation == collation
-                && b.collation == collation
-    })
+fn hashes(pair: &Pair) -> bool {
+    let (a, b) = (infer(&pair.left.expr), infer(&pair.right));
+    is_exact(&a) && is_exact(&b)
+        || is_moment(&a) && is_moment(&b)
+        || matches!(
+            (a.ty, b.ty),
+            (Some(ColumnType::Time(_)), Some(ColumnType::Time(_)))
+        )
+        || a.is_string()
+            && b.is_string()
+            && a.collation == pair.collation
+            && b.collation == pair.collation
 }

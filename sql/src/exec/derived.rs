@@ -1,7 +1,7 @@
 //! Tables that queries compute: subqueries in FROM and common table expressions.
 //!
 //! One that sees nothing of what it is in is computed once per execution, by whoever reads it
-//! first. (In a statement that changes rows it must be: what it saw does not change, either.)
+//! first; see `Derived::anew` for an exception. (In a statement that changes rows it must be: what it saw does not change, either.)
 
 use super::{
     ExecContext, Flow, Stop,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{SqlMode, hash_key, kept},
-    plan::{Derived, Query, Recursion},
+    plan::{Block, Derived, Input, Query, Recursion},
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -68,6 +68,23 @@ impl Tables {
     }
 }
 
+impl Tables {
+    /// Has those tables of a block that begins computed anew that differ each time.
+    pub(super) fn begin(&mut self, block: &Block) {
+        for source in &block.sources {
+            if let Input::Derived(derived, _) = &source.input
+                && derived.anew
+            {
+                self.done.remove(&address(derived));
+            }
+        }
+    }
+}
+
+fn address(derived: &Derived) -> usize {
+    std::ptr::from_ref(derived).addr()
+}
+
 impl ExecContext<'_> {
     /// Counts what is made for a part of the plan: once, however often that is executed.
     pub(super) fn count_made<T>(&mut self, made: Made, of: &T) {
@@ -96,7 +113,7 @@ pub(super) fn rows(
         }
         return Ok(Arc::new(collect(&derived.query, context, &outer)?));
     }
-    let address = std::ptr::from_ref(derived).addr();
+    let address = address(derived);
     if let Some(rows) = context.tables.done.get(&address) {
         return Ok(Arc::clone(rows));
     }

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{eval, hash_key},
-    plan::{Block, Combined, ExplainedPlace, Query, Subquery, Usage},
+    expr::{Expr, eval, hash_key},
+    plan::{Block, Combined, Computed, ExplainedPlace, Query, Subquery, Usage},
 };
 use cohort_engine::{invariant::broken, types::Value};
 use std::{slice, sync::Arc};
@@ -206,17 +206,20 @@ impl<'b> BlockRun<'b> {
     /// them, it is the keys of what can match any.
     pub(super) fn run_early(
         &mut self,
-        needed: &[usize],
+        early: &'b [Computed],
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
-        for &n in needed {
-            let subquery = self.block.subqueries.get(n);
-            let subquery =
-                subquery.ok_or_else(|| broken("a path is by a subquery of its block"))?;
-            if !matches!(subquery.usage, Usage::Exists) {
-                self.run_subqueries(&[n], context)?;
+        for computed in early {
+            let number = match (&computed.expr, computed.subqueries.as_slice()) {
+                (Expr::Column { .. }, [n]) => Some(*n),
+                _ => None,
+            };
+            let found = number.and_then(|n| Some((n, self.block.subqueries.get(n)?)));
+            let exists = found.filter(|(_, found)| matches!(found.usage, Usage::Exists));
+            let Some((n, subquery)) = exists else {
+                self.prepare_for(computed, context)?;
                 continue;
-            }
+            };
             let [block] = subquery.query.blocks.as_slice() else {
                 return Err(broken("what is read apart is of one block").into());
             };
@@ -312,22 +315,19 @@ impl<'b> BlockRun<'b> {
             Usage::In(left) => {
                 let rows = self.rows_of(n, subquery, context)?;
                 let mut needles = Vec::with_capacity(left.len());
-                for (computed, collation) in left {
-                    self.prepare_for(computed, context)?;
-                    needles.push((
-                        eval(&computed.expr, &self.row, &mut context.eval)?,
-                        *collation,
-                    ));
+                for pair in left {
+                    self.prepare_for(&pair.left, context)?;
+                    needles.push(eval(&pair.left.expr, &self.row, &mut context.eval)?);
                 }
-                let found = rows.contain(&needles, context)?;
+                let found = rows.contain(left, &needles, context)?;
                 return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
             }
-            Usage::Any(left, op, collation) | Usage::All(left, op, collation) => {
+            Usage::Any(pair, op) | Usage::All(pair, op) => {
                 let rows = self.rows_of(n, subquery, context)?;
-                self.prepare_for(left, context)?;
-                let left = eval(&left.expr, &self.row, &mut context.eval)?;
+                self.prepare_for(&pair.left, context)?;
+                let left = eval(&pair.left.expr, &self.row, &mut context.eval)?;
                 let all = matches!(subquery.usage, Usage::All(..));
-                let found = rows.compare(&left, (*op, *collation), all, context)?;
+                let found = rows.compare((pair, &left), *op, all, context)?;
                 return Ok(found.map_or(Value::Null, |found| Value::Int(found.into())));
             }
         };
@@ -400,7 +400,8 @@ fn is_simple(block: &Block) -> bool {
     !block.outer.is_empty() && !is_grouped && block.windowing.is_none() && !is_limited
 }
 
-/// The only row of a query, 1242 if there are more; NULLs if there is none.
+/// The only row of a query, 1242 if there are more; NULLs if there is none. Behind several values, whether
+/// there is one.
 fn single_row(
     query: &Query,
     context: &mut ExecContext,
@@ -414,7 +415,9 @@ fn single_row(
         found = Some(std::mem::take(row));
         Ok(Flow::Continue)
     })?;
+    let is_found = Value::Int(found.is_some().into());
     let mut values = found.unwrap_or_default();
     values.resize(query.types.len(), Value::Null);
+    values.extend((query.types.len() > 1).then_some(is_found));
     Ok(values)
 }

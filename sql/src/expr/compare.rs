@@ -106,8 +106,10 @@ fn compare_mixed(
         (Value::Date(a), Value::Date(b)) => Ok(a.cmp(b)),
         (Value::DateTime(a), Value::DateTime(b)) => Ok(a.cmp(b)),
         (Value::Time(a), Value::Time(b)) => Ok(a.cmp(b)),
-        (Value::Time(_), Value::Bytes(text)) => Ok(time_with_text(left, text, context)),
-        (Value::Bytes(text), Value::Time(_)) => Ok(time_with_text(right, text, context).reverse()),
+        (Value::Time(_), Value::Bytes(text)) => Ok(time_with_text(left, text, strict, context)),
+        (Value::Bytes(text), Value::Time(_)) => {
+            Ok(time_with_text(right, text, strict, context).reverse())
+        }
         (Value::Date(_) | Value::DateTime(_) | Value::Time(_), other)
             if !matches!(
                 other,
@@ -177,9 +179,16 @@ pub(super) fn moment(
     }
 }
 
-/// A TIME with a text: as times, or as texts if that is no time.
-fn time_with_text(time: &Value, text: &[u8], context: &mut EvalContext<'_>) -> Ordering {
-    if let (Value::Time(time), Some(parsed)) = (time, fractions::parse_clock(text, context)) {
+/// A TIME with a text: as times, or as texts if that is no time. Of a literal, all of it must be one.
+fn time_with_text(
+    time: &Value,
+    text: &[u8],
+    strict: bool,
+    context: &mut EvalContext<'_>,
+) -> Ordering {
+    let parsed = fractions::parse_clock(text, context);
+    let parsed = parsed.filter(|parsed| !strict || !parsed.truncated);
+    if let (Value::Time(time), Some(parsed)) = (time, parsed) {
         return time.micros.cmp(&parsed.value.micros);
     }
     let lost = SqlError::truncated_wrong_value("time", convert::shown(text));

@@ -510,13 +510,7 @@ fn binary_truth(
             if op == BinaryOp::NullSafeEq && (a.is_null() || b.is_null()) {
                 return Ok(Some(a.is_null() && b.is_null()));
             }
-            if let Some(order) = compare_alike(&a, &b, ty.collation) {
-                return Ok(Some(op.accepts(order)));
-            }
-            let a = left.beside(a, &b);
-            let b = right.beside(b, &a);
-            let strict = left.is_literal_text(&a) || right.is_literal_text(&b);
-            let order = compare_with(&a, &b, ty.collation, strict, context)?;
+            let order = compare_sides((left, a), (right, b), ty.collation, context)?;
             Ok(order.map(|order| op.accepts(order)))
         }
         op => {
@@ -524,6 +518,33 @@ fn binary_truth(
             Ok(truth_of(&value, context))
         }
     }
+}
+
+/// How the values of the two sides of a comparison compare; `None` if either is NULL.
+#[inline]
+fn compare_sides(
+    (left, a): (&Expr, Cow<'_, Value>),
+    (right, b): (&Expr, Cow<'_, Value>),
+    collation: Collation,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Ordering>, SqlError> {
+    if let Some(order) = compare_alike(&a, &b, collation) {
+        return Ok(Some(order));
+    }
+    let a = left.beside(a, &b);
+    let b = right.beside(b, &a);
+    let strict = left.is_literal_text(&a) || right.is_literal_text(&b);
+    compare_with(&a, &b, collation, strict, context)
+}
+
+/// The same of values that have been computed before.
+pub fn compare_operands(
+    ((left, a), (right, b)): ((&Expr, &Value), (&Expr, &Value)),
+    collation: Collation,
+    context: &mut EvalContext<'_>,
+) -> Result<Option<Ordering>, SqlError> {
+    let (a, b) = (Cow::Borrowed(a), Cow::Borrowed(b));
+    compare_sides((left, a), (right, b), collation, context)
 }
 
 /// Arithmetic, and operations on bits.

@@ -172,6 +172,14 @@ pub fn visit_operands_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
     operands!(expr, visit, iter_mut, mut);
 }
 
+/// Whether an expression reads a user variable.
+#[must_use]
+pub fn reads_variable(expr: &Expr) -> bool {
+    let mut reads = matches!(expr, Expr::UserVariable { .. });
+    visit_operands(expr, &mut |operand| reads |= reads_variable(operand));
+    reads
+}
+
 /// Whether an expression may be evaluated again, on another version of the row, without anybody
 /// noticing: it changes nothing, and what it reads but the row stays the same for the whole
 /// statement. Slots of subqueries are columns here: who asks knows of the subqueries.

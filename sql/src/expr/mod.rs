@@ -54,21 +54,25 @@ pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableS
 pub(crate) use convert::parse_time;
 pub use convert::{conform, for_variable, kept, printable, text};
 pub(crate) use describe::describe as described;
-pub use eval::{eval, holds, is_false, is_true};
+pub use eval::{compare_operands, eval, holds, is_false, is_true};
+pub use functions::integer_argument;
 pub use functions::json::{
     ArrayTest, FromJson, InArray, JsonPart, NoArray, default_for_json_column,
     exists_for_json_column, for_json_column, json_document, may_be_element, parsed,
     several_for_json_column, typed_array,
 };
 pub use in_list::InList;
-pub use infer::{infer, is_repeatable, is_volatile, visit_operands, visit_operands_mut};
+pub use infer::{
+    infer, is_repeatable, is_volatile, reads_variable, visit_operands, visit_operands_mut,
+};
 pub use once::{Once, compute_once};
 pub use operand::bit_pattern;
 pub use resolve::call::{JSON_VALUE, plain_arguments, plain_call, windowed_call};
 use resolve::literal::as_stored_number;
 pub(crate) use resolve::literal::{as_number, moment_text};
 pub use resolve::{
-    Scope, SubqueryUse, check_ordered, comparison_collation, is_aggregate, is_window_function,
+    Scope, SubqueryUse, build_binary, check_ordered, comparison_collation, is_aggregate,
+    is_window_function,
 };
 pub use taken::Taken;
 pub use time_zone::TimeZone;

@@ -1,7 +1,7 @@
 //! ONLY_FULL_GROUP_BY: what is selected of a group must be the same for all its rows.
 
 use super::{
-    Block, Computed, Grouping, Usage,
+    Block, Computed, Grouping,
     from::From,
     scope::{Names, slot_expr},
     walk::{self, slot},
@@ -121,11 +121,8 @@ impl Checker<'_> {
             let known = is_key || self.determined.contains(&slot);
             return Some(slot).filter(|_| !known && self.names.table_of_slot(slot).is_some());
         };
-        let compared = match &subquery.usage {
-            Usage::Scalar | Usage::Exists => None,
-            Usage::In(left) => left.iter().find_map(|(e, _)| self.free_column(&e.expr)),
-            Usage::Any(left, ..) | Usage::All(left, ..) => self.free_column(&left.expr),
-        };
+        let mut pairs = subquery.usage.pairs().iter();
+        let compared = pairs.find_map(|pair| self.free_column(&pair.left.expr));
         let mut outer = subquery.query.blocks.iter().flat_map(|block| &block.outer);
         compared.or_else(|| outer.find_map(|(from, _)| self.free_slot(*from)))
     }

@@ -6,8 +6,8 @@
 //! join is an inner one.
 
 use super::{
-    Access, Aggregate, AggregateFunction, Block, Bound, Condition, Input, Planner, SizeSeen,
-    SortKey, Source, Subquery, Usage,
+    Access, Aggregate, AggregateFunction, Block, Bound, Computed, Condition, Input, Planner,
+    SizeSeen, SortKey, Source, Subquery, Usage,
     access::{self, Choice, Goal, Request},
     apart, disjunction,
     figures::{Figures, computed_rows},
@@ -15,8 +15,9 @@ use super::{
     implied::implied,
     join_order, known,
     named::NamedTable,
-    scope::Names,
+    scope::{Names, slot_expr},
     search::{self, Rank, Search},
+    selective::is_selective,
     walk, window,
 };
 use crate::{
@@ -97,6 +98,7 @@ impl Planner<'_> {
         mut from: From,
         conditions: Vec<Expr>,
     ) -> Result<(), SqlError> {
+        block.keeps_variables = !self.text.assigns();
         let mut top = std::mem::take(&mut from.conditions);
         let of_where = top.len()..top.len() + conditions.len();
         top.extend(conditions);
@@ -135,7 +137,7 @@ impl Planner<'_> {
             .iter()
             .map(|&(from, to, _)| (from, to))
             .collect();
-        block.early = early(block, &names.subqueries);
+        block.early = early(block, names);
         block.subqueries = std::mem::take(&mut names.subqueries);
         names.searches.clear();
         // What comes from outside is the same for all rows.
@@ -406,10 +408,11 @@ fn in_rows(condition: &Expr, names: &Names) -> Option<(Expr, Collation, Bound)> 
     };
     match &subquery.usage {
         Usage::In(left) => {
-            let [(value, collation)] = left.as_slice() else {
+            let [pair] = left.as_slice() else {
                 return None;
             };
-            (!subquery.query.correlated).then_some((value.expr.clone(), *collation, bound))
+            let value = pair.left.expr.clone();
+            (!subquery.query.correlated).then_some((value, pair.collation, bound))
         }
         Usage::Exists => {
             let (value, collation) = apart::key_of_exists(&subquery.query)?;
@@ -419,29 +422,32 @@ fn in_rows(condition: &Expr, names: &Names) -> Option<(Expr, Collation, Bound)> 
     }
 }
 
-/// The subqueries that access paths need.
-fn early(block: &Block, subqueries: &[Subquery]) -> Vec<usize> {
-    let mut used = BTreeSet::new();
+/// What access paths and hash tables need of subqueries.
+fn early(block: &Block, names: &Names) -> Vec<Computed> {
+    let mut early: Vec<Computed> = Vec::new();
+    let mut add = |expr: &Expr| {
+        let computed = names.wrap(expr.clone());
+        if !computed.subqueries.is_empty() && !early.contains(&computed) {
+            early.push(computed);
+        }
+    };
     for source in &block.sources {
+        let apart = source.apart.iter().flat_map(|apart| &apart.keys);
+        for (probe, own) in source.kept.iter().flatten().chain(apart) {
+            add(probe);
+            add(own);
+        }
         if let Input::Table(_, access) = &source.input {
             let ways = std::iter::once(access).chain(&source.ways);
             for bound in ways.flat_map(Access::bounds) {
-                if let Bound::InRows { slot, .. } = bound {
-                    used.insert(*slot);
+                match bound {
+                    Bound::InRows { slot, .. } => add(&slot_expr(*slot, ExprType::boolean())),
+                    bound => bound_exprs(bound, &mut add),
                 }
-                bound_exprs(bound, &mut |e| {
-                    walk::slots(e, &mut |slot| {
-                        used.insert(slot);
-                    })
-                });
             }
         }
     }
-    let needed = subqueries
-        .iter()
-        .enumerate()
-        .filter(|(_, s)| s.slots.clone().any(|slot| used.contains(&slot)));
-    needed.map(|(i, _)| i).collect()
+    early
 }
 
 fn bound_exprs(bound: &Bound, visit: &mut dyn FnMut(&Expr)) {
@@ -653,12 +659,8 @@ fn subquery_slots(subquery: &Subquery, names: &Names, slots: &mut BTreeSet<usize
     for (from, _) in outer {
         add_slot(*from, names, slots);
     }
-    match &subquery.usage {
-        Usage::Scalar | Usage::Exists => {}
-        Usage::In(left) => left
-            .iter()
-            .for_each(|(e, _)| add_slots(&e.expr, names, slots)),
-        Usage::Any(left, ..) | Usage::All(left, ..) => add_slots(&left.expr, names, slots),
+    for pair in subquery.usage.pairs() {
+        add_slots(&pair.left.expr, names, slots);
     }
 }
 
@@ -686,7 +688,9 @@ fn is_available(expr: &Expr, names: &Names, before: &[usize]) -> bool {
             },
         };
     });
-    stable
+    // Subqueries run before the tables are read: there must be no row yet that says which of them.
+    let is_subquery = |slot: usize| names.subquery_of(slot).is_some();
+    stable && (leaves_of(expr, names) == 0 || !is_selective(expr, &is_subquery))
 }
 
 /// ORDER BY as columns of the first table, if it is nothing else and rows or groups come out as read.

@@ -87,19 +87,21 @@ impl Planner<'_> {
     fn compile_again(&mut self, again: &TextAgain, pushed: Pushed) -> Result<Computing, SqlError> {
         match again {
             TextAgain::Derived(query) => {
-                let compile = |planner: &mut Self| planner.query_of(query, Some(&pushed));
+                let compile = |planner: &mut Self| planner.query_of(query, Some(&pushed), false);
                 Ok(self.derived(Outside::Beyond, compile)?.0)
             }
             TextAgain::Common(at, cte) => {
                 let later = self.common.split_off(*at);
-                let compile = |planner: &mut Self| planner.query_of(&cte.query, Some(&pushed));
+                let compile =
+                    |planner: &mut Self| planner.query_of(&cte.query, Some(&pushed), false);
                 let computing = self.derived(Outside::Nothing, compile);
                 self.common.truncate(*at);
                 self.common.extend(later);
                 Ok(computing?.0)
             }
             TextAgain::View(view) => self.inside(view, |planner, query| {
-                let compile = |planner: &mut Planner<'_>| planner.query_of(query, Some(&pushed));
+                let compile =
+                    |planner: &mut Planner<'_>| planner.query_of(query, Some(&pushed), false);
                 Ok(planner.derived(Outside::Nothing, compile)?.0)
             }),
         }

@@ -24,16 +24,24 @@ use std::{ops::Range, sync::Arc};
 pub(super) const DEPTH_MAX: usize = 64;
 
 /// The clauses around a SELECT.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct Around<'a> {
     pub order: &'a [ast::OrderByExpr],
     pub limit: Option<&'a ast::LimitClause>,
     pub locks: Vec<&'a ast::LockClause>,
     /// Conditions on its columns that rows must meet to matter.
     pub pushed: Option<Pushed>,
+    /// All that is asked is whether some row is among them: of EXISTS, IN, ANY and ALL.
+    pub asks_for_any: bool,
 }
 
 impl<'a> Around<'a> {
+    /// Whether DISTINCT, UNION DISTINCT and GROUP BY without aggregates are left out, as MySQL does: so what
+    /// is equal for them, but not for who asks, is not lost.
+    pub(super) fn keeps_repeats(&self) -> bool {
+        self.asks_for_any && self.limit.is_none()
+    }
+
     /// Those of a query: what MySQL has not is refused.
     pub(super) fn of(query: &'a ast::Query, text: &Text) -> Result<Around<'a>, SqlError> {
         let ast::Query {
@@ -69,6 +77,7 @@ impl<'a> Around<'a> {
             limit: limit_clause.as_ref(),
             locks: locks.iter().collect(),
             pushed: None,
+            asks_for_any: false,
         })
     }
 
@@ -85,6 +94,7 @@ impl<'a> Around<'a> {
                 false => Vec::new(),
             },
             pushed: self.pushed.clone(),
+            asks_for_any: self.keeps_repeats(),
             ..Around::default()
         }
     }
@@ -104,6 +114,7 @@ impl<'a> Around<'a> {
             limit: self.limit.or(inner.limit),
             locks: self.locks.iter().chain(&inner.locks).copied().collect(),
             pushed: self.pushed.clone(),
+            asks_for_any: self.asks_for_any,
         })
     }
 }
@@ -120,8 +131,12 @@ impl Planner<'_> {
     }
 
     /// A subquery of an expression: it sees the enclosing blocks.
-    pub(super) fn nested_query(&mut self, query: &ast::Query) -> Result<Query, SqlError> {
-        Ok(self.query(query)?.0)
+    pub(super) fn nested_query(
+        &mut self,
+        query: &ast::Query,
+        asks_for_any: bool,
+    ) -> Result<Query, SqlError> {
+        Ok(self.query_of(query, None, asks_for_any)?.0)
     }
 
     /// Compiles a query expression below the blocks on the stack.
@@ -129,7 +144,7 @@ impl Planner<'_> {
         &mut self,
         query: &ast::Query,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
-        self.query_of(query, None)
+        self.query_of(query, None, false)
     }
 
     /// The same, of whose rows only those matter that meet these conditions.
@@ -137,12 +152,14 @@ impl Planner<'_> {
         &mut self,
         query: &ast::Query,
         pushed: Option<&Pushed>,
+        asks_for_any: bool,
     ) -> Result<(Query, Vec<ColumnMeta>), SqlError> {
         // A derived table takes two.
         if self.stack.len() > 2 * DEPTH_MAX {
             return Err(SqlError::too_high_level_of_nesting());
         }
         let mut around = Around::of(query, self.text)?;
+        around.asks_for_any = asks_for_any;
         if around.limit.is_none() {
             around.pushed = pushed.cloned();
         }
@@ -171,7 +188,7 @@ impl Planner<'_> {
         match body {
             ast::SetExpr::SetOperation { .. } | ast::SetExpr::Values(_) => self.union(body, around),
             ast::SetExpr::Query(inner) if around.is_plain() && around.locks.is_empty() => {
-                self.query(inner)
+                self.query_of(inner, None, around.asks_for_any)
             }
             _ => {
                 let (block, columns) = self.block_of(body, around)?;
@@ -316,7 +333,7 @@ impl Planner<'_> {
         select: &ast::Select,
         around: &Around,
     ) -> Result<(Block, Vec<ColumnMeta>), SqlError> {
-        let distinct = self.plain_select(select)?;
+        let distinct = self.plain_select(select)? && !around.keeps_repeats();
         let (straight, count_all) = modifiers(select.select_modifiers.as_ref());
         let token = index_of(&select.select_token);
         let mut from = self.hinted_from(token, &select.from)?;
@@ -326,7 +343,7 @@ impl Planner<'_> {
         self.push(&mut from, &conditions)?;
         self.name_windows(&select.named_window)?;
         let (output, mut columns) = self.select_list(select, &from)?;
-        let (keys, rollup) = self.group_by(&select.group_by, &output)?;
+        let (mut keys, rollup) = self.group_by(&select.group_by, &output)?;
         let having = match &select.having {
             None => None,
             Some(having) => {
@@ -339,6 +356,9 @@ impl Planner<'_> {
                 Some(having)
             }
         };
+        if around.keeps_repeats() && having.is_none() && !rollup && !self.gathers() {
+            keys.clear();
+        }
         let explicit = !keys.is_empty();
         let one_group = !explicit && !self.names().aggregates.is_empty();
         self.names().windows_allowed = true;
@@ -383,23 +403,14 @@ impl Planner<'_> {
             limit,
             ..Block::default()
         };
-        if distinct
-            && self
-                .context
-                .settings
-                .sql_mode
-                .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
-        {
-            grouping::check_distinct(&block, self.names())?;
-        }
-        if block.grouping.is_some()
-            && self
-                .context
-                .settings
-                .sql_mode
-                .has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY)
-        {
-            grouping::check(&block, &conditions, &from, self.names())?;
+        let sql_mode = self.context.settings.sql_mode;
+        if sql_mode.has(crate::expr::SqlMode::ONLY_FULL_GROUP_BY) {
+            if distinct {
+                grouping::check_distinct(&block, self.names())?;
+            }
+            if block.grouping.is_some() {
+                grouping::check(&block, &conditions, &from, self.names())?;
+            }
         }
         self.complete_windows(&mut block);
         self.roll_up(&mut block, &mut columns, rollup)?;
@@ -408,6 +419,12 @@ impl Planner<'_> {
         conditions.extend(received);
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
+    }
+
+    /// Whether the innermost block has aggregates or window functions until now.
+    fn gathers(&mut self) -> bool {
+        let names = self.names();
+        !names.aggregates.is_empty() || !names.windows.is_empty()
     }
 
     /// Refuses what SELECT has elsewhere only; whether it is DISTINCT.

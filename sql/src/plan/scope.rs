@@ -15,8 +15,8 @@ use crate::{
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, Taken, VariableScope,
-        coercibility, comparison_collation, infer, is_aggregate, is_window_function,
-        plain_arguments, plain_call, resolve::check_constant, visit_operands_mut,
+        coercibility, is_aggregate, is_window_function, plain_arguments, plain_call,
+        visit_operands_mut,
     },
     lexer::{ValueKind, is_proper},
 };
@@ -378,37 +378,6 @@ impl Planner<'_> {
 }
 
 impl Planner<'_> {
-    /// The collation in which an expression is compared with a column of a query's rows.
-    fn compared(
-        &mut self,
-        expr: &Expr,
-        query: &Query,
-        column: usize,
-        operation: &str,
-    ) -> Result<Collation, SqlError> {
-        let types = [
-            infer(expr),
-            query
-                .types
-                .get(column)
-                .copied()
-                .unwrap_or_else(ExprType::null),
-        ];
-        let collation = comparison_collation(&types, operation)?;
-        if types.iter().all(ExprType::is_string) {
-            let whole = ExprType::string(0, collation, coercibility::NONE);
-            check_constant(expr, &whole, self)?;
-            let outputs = query
-                .blocks
-                .iter()
-                .filter_map(|block| block.output.get(column));
-            for output in outputs {
-                check_constant(&output.expr, &whole, self)?;
-            }
-        }
-        Ok(collation)
-    }
-
     /// Where the compilation is now.
     pub fn mark(&self) -> Mark {
         Mark {
@@ -667,7 +636,7 @@ impl Scope for Planner<'_> {
         if let SubqueryUse::Exists = usage {
             self.exists_at = Some(self.stack.len() + 1);
         }
-        let plan = self.nested_query(query);
+        let plan = self.nested_query(query, !matches!(usage, SubqueryUse::Row));
         self.exists_at = before;
         let mut plan = plan?;
         let columns = match &usage {
@@ -679,6 +648,8 @@ impl Scope for Planner<'_> {
             return Err(SqlError::operand_columns(columns));
         }
         let truth = ExprType::boolean().or_null();
+        let is_row = matches!(usage, SubqueryUse::Row) && plan.types.len() > 1;
+        let is_like_nulls = is_row && plan.types.iter().all(|ty| ty.nullable);
         let (usage, types) = match usage {
             SubqueryUse::Row => {
                 let types = plan.types.iter();
@@ -686,28 +657,25 @@ impl Scope for Planner<'_> {
                     truth: ty.truth,
                     ..ty.without_members().computed().or_null()
                 });
-                (Usage::Scalar, types.collect())
+                let found = is_row.then(ExprType::boolean);
+                (Usage::Scalar, types.chain(found).collect())
             }
             SubqueryUse::Exists => (Usage::Exists, vec![ExprType::boolean()]),
             SubqueryUse::In(left) => {
                 let mut pairs = Vec::with_capacity(left.len());
                 for (column, expr) in left.into_iter().enumerate() {
-                    let collation = self.compared(&expr, &plan, column, "=")?;
-                    pairs.push((self.names().wrap(expr), collation));
+                    pairs.push(self.pair(expr, &plan, column, BinaryOp::Eq)?);
                 }
                 (Usage::In(pairs), vec![truth])
             }
             SubqueryUse::Any(left, op) => {
-                let collation = self.compared(&left, &plan, 0, op.symbol())?;
-                let left = Box::new(self.names().wrap(left));
-                (Usage::Any(left, op, collation), vec![truth])
+                let pair = self.pair(left, &plan, 0, op)?;
+                (Usage::Any(Box::new(pair), op), vec![truth])
             }
             SubqueryUse::All(left, op) => {
                 // In MySQL's eyes there must be no row for which the opposite holds.
-                let symbol = opposite(op).symbol();
-                let collation = self.compared(&left, &plan, 0, symbol)?;
-                let left = Box::new(self.names().wrap(left));
-                (Usage::All(left, op, collation), vec![truth])
+                let pair = self.pair(left, &plan, 0, opposite(op))?;
+                (Usage::All(Box::new(pair), op), vec![truth])
             }
         };
         // It may come to something else each time, though it sees no row.
@@ -732,7 +700,11 @@ impl Scope for Planner<'_> {
             repeatable,
         });
         let results = slots.zip(types);
-        Ok(results.map(|(slot, ty)| slot_expr(slot, ty)).collect())
+        let mut results: Vec<Expr> = results.map(|(slot, ty)| slot_expr(slot, ty)).collect();
+        if is_like_nulls && let Some(found) = results.last_mut() {
+            *found = Expr::Literal(Value::Int(1), ExprType::boolean());
+        }
+        Ok(results)
     }
 
     fn function(&mut self, function: &ast::Function) -> Result<Option<Expr>, SqlError> {

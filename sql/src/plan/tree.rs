@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer},
+    expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer, is_volatile},
     output::ColumnMeta,
     parse::FileFormat,
     statements::Digest,
@@ -349,13 +349,23 @@ pub struct Block {
     pub count_all: bool,
     /// The subqueries of its expressions, by number.
     pub subqueries: Vec<Subquery>,
-    /// Those that are run before the first table is read, because its access path needs them.
-    pub early: Vec<usize>,
+    /// What is computed of them before the first table is read, because access paths and hash tables need
+    /// it.
+    pub early: Vec<Computed>,
+    /// The statement sets no user variables.
+    pub keeps_variables: bool,
     /// Slots that are filled after WHERE or before: what a group keeps of its first row.
     pub row_slots: Vec<usize>,
 }
 
 impl Block {
+    /// Whether what it selects, or by which conditions, may differ each time that it is evaluated.
+    fn is_volatile(&self) -> bool {
+        let filters = self.sources.iter().flat_map(|source| &source.filter);
+        let mut all = self.output.iter().chain(&self.constant).chain(filters);
+        all.any(|one| is_volatile(&one.expr))
+    }
+
     /// About how many rows, or combinations of rows, it or one of its subqueries examines.
     pub(super) fn rows_examined(&self, engine: &Engine) -> u64 {
         let (mut combinations, mut most) = (1_u64, 0);
@@ -409,16 +419,39 @@ pub struct Subquery {
 /// What is wanted of a subquery's result.
 #[derive(Debug)]
 pub enum Usage {
-    /// The values of its one row.
+    /// The values of its one row; and behind several, whether there is one.
     Scalar,
     /// Whether there are rows.
     Exists,
-    /// Whether these are among its rows; compared with these collations.
-    In(Vec<(Computed, Collation)>),
+    /// Whether these are among its rows.
+    In(Vec<Pair>),
     /// Whether the comparison holds for any row.
-    Any(Box<Computed>, BinaryOp, Collation),
+    Any(Box<Pair>, BinaryOp),
     /// Whether the comparison holds for all rows.
-    All(Box<Computed>, BinaryOp, Collation),
+    All(Box<Pair>, BinaryOp),
+}
+
+impl Usage {
+    /// What is compared with the columns of its rows.
+    #[must_use]
+    pub fn pairs(&self) -> &[Pair] {
+        match self {
+            Usage::Scalar | Usage::Exists => &[],
+            Usage::In(pairs) => pairs,
+            Usage::Any(pair, _) | Usage::All(pair, _) => std::slice::from_ref(pair),
+        }
+    }
+}
+
+/// A value and a column of a subquery's rows, both made what they are compared as.
+#[derive(Debug)]
+pub struct Pair {
+    /// The value, of the row of the block that the subquery stands in.
+    pub left: Computed,
+    /// What is made of the column, of a row of the subquery.
+    pub right: Expr,
+    /// The collation that they are compared with.
+    pub collation: Collation,
 }
 
 /// A condition: a conjunct of WHERE, ON or HAVING.
@@ -524,13 +557,17 @@ pub struct Derived {
     pub recursion: Option<Recursion>,
     /// How deep queries nest in it.
     pub depth: usize,
+    /// It is computed whenever the block begins that reads it: it has RAND() or the like, and MySQL takes it
+    /// for a part of that block.
+    pub anew: bool,
 }
 
 impl Derived {
     /// The table of a query, and of the recursive parts that go with it.
     #[must_use]
     pub fn new(mut query: Query, recursion: Option<Recursion>) -> Derived {
-        if recursion.is_some() || !query.is_merged_by_mysql() {
+        let is_merged = recursion.is_none() && query.is_merged_by_mysql();
+        if !is_merged {
             let outputs = query.blocks.iter_mut().flat_map(|block| &mut block.output);
             outputs.for_each(|output| output.expr.keep_all_digits());
         }
@@ -538,6 +575,7 @@ impl Derived {
         let depth = std::iter::once(&query).chain(parts).map(Query::depth).max();
         Derived {
             depth: depth.unwrap_or(0),
+            anew: is_merged && query.blocks.iter().any(Block::is_volatile),
             query,
             recursion,
         }

@@ -46,11 +46,18 @@ impl Planner<'_> {
         let combined = match combination(body) {
             None | Some(Combination::Union) => {
                 self.union_operand(body, around, &mut operands)?;
-                let distinct = operands.distinct;
+                let distinct = match around.keeps_repeats() {
+                    true => 0,
+                    false => operands.distinct,
+                };
                 Combined::Union { distinct }
             }
             Some(Combination::Other(combined)) => {
-                self.operands(body, combined, around, &mut operands)?;
+                let around = Around {
+                    asks_for_any: false,
+                    ..around.clone()
+                };
+                self.operands(body, combined, &around, &mut operands)?;
                 combined
             }
         };

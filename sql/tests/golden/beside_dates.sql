@@ -14,7 +14,7 @@ SELECT id, d = i, i = d, d < i, d = l, m = i, m = l, l < m, f = l, f > l, d = x,
 SELECT id, d = 200102, d = 991231, m = 20200102, m = 20200102101112, i = DATE'2020-01-02', l = TIMESTAMP'2020-01-02 10:11:12' FROM t;
 SELECT id FROM t WHERE i = DATE'2020-01-02';
 SELECT a.id, z.id FROM t a JOIN t z ON a.d = z.i ORDER BY 1, 2;
--- A year is its first day.
+-- A year stands before its first day.
 SELECT id, d < y, d > y, y < m, y = d, y > d, ts > y FROM t;
 SELECT a.id, z.id FROM t a JOIN t z ON a.d > z.y ORDER BY 1, 2;
 -- A literal that is no date.

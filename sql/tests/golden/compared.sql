@@ -77,3 +77,11 @@ PREPARE p FROM 'SELECT id FROM listed WHERE i IN (?, ?, 3, 4, 5, 6, 7, 8, 9, 10,
 SET @a = 1, @b = 20, @c = 'a', @d = 'x';
 EXECUTE p USING @a, @b, @d, @d, @d, @d;
 EXECUTE p USING @b, @b, @d, @d, @c, @d;
+-- A literal beside a TIME of which not all is one: as texts.
+SET max_error_count = 0;
+CREATE TABLE times (id INT PRIMARY KEY, t TIME);
+INSERT INTO times VALUES (1, '10:30:00'), (2, '00:20:20'), (3, '00:00:01');
+SELECT id, t > '2020-01-09', t = '2020-01-09', t < '2020-01-09', t = '10:30:00x', t < '10:30:00x', t = '1030-00', t > '1x', t = '0 10:30:00', t = '10:30' FROM times ORDER BY id;
+SELECT id FROM times WHERE t > '2020-01-09' ORDER BY id;
+SELECT id FROM times WHERE t < '2020-01-09' ORDER BY id;
+SET max_error_count = DEFAULT;

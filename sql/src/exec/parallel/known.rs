@@ -4,7 +4,7 @@
 use super::super::{block::BlockRun, scan::Computed, subquery::Kept};
 use crate::{
     expr::{Expr, is_repeatable},
-    plan::{Block, Computed as Expression, Input, Query, Source, Subquery, Usage},
+    plan::{Block, Computed as Expression, Input, Query, Source, Subquery},
 };
 use std::sync::Arc;
 
@@ -88,14 +88,10 @@ impl Needs<'_> {
             return false;
         };
         self.found.push(n);
-        let operands: &[&Expression] = match &subquery.usage {
-            Usage::Scalar | Usage::Exists => &[],
-            Usage::In(left) => &left.iter().map(|(one, _)| one).collect::<Vec<_>>(),
-            Usage::Any(left, ..) | Usage::All(left, ..) => &[left],
-        };
+        let mut operands = subquery.usage.pairs().iter().map(|pair| &pair.left);
         is_fit(subquery)
             && subquery.needs.iter().all(|n| self.add_subquery(*n))
-            && operands.iter().all(|one| self.add(one))
+            && operands.all(|one| self.add(one))
     }
 }
 

@@ -5,12 +5,36 @@ use crate::{
     error::SqlError,
     expr::{EvalContext, ExprType, compare::moment, convert, fractions},
 };
-use cohort_engine::types::{ColumnType, Date, DateTime, Time, Value, temporal};
+use cohort_engine::{
+    invariant::broken,
+    types::{ColumnType, Date, DateTime, Time, Value, temporal},
+};
 
 /// A year as it is compared with a YEAR column: of two digits or less, it is short for the full
 /// one.
 pub(in crate::expr) static FULL_YEAR: Function =
     function("full_year", (1, 1), |t| t.ty(0), full_year);
+
+/// A YEAR as it is compared with dates: before the first day of its first month.
+pub(in crate::expr) static START_OF_YEAR: Function = function(
+    "start_of_year",
+    (1, 1),
+    |t| ExprType::temporal(ColumnType::Date).nullable_if(t.nullable()),
+    |args, context| {
+        let value = args.value(0, context)?;
+        let year = match &*value {
+            Value::Null => return Ok(Value::Null),
+            Value::UInt(year) => u16::try_from(*year).ok(),
+            Value::Int(year) => u16::try_from(*year).ok(),
+            _ => None,
+        };
+        let year = year.ok_or_else(|| broken("a YEAR is a number of four digits"))?;
+        Ok(Value::Date(Date {
+            year,
+            ..Date::default()
+        }))
+    },
+);
 
 /// A text as it is compared with dates: a moment, the zero date if it is none.
 pub(in crate::expr) static AS_MOMENT: Function = function(

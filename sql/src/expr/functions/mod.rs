@@ -23,7 +23,9 @@ mod temporal;
 mod weights;
 
 pub use aes::CipherMode;
-pub(super) use beside_dates::{AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR};
+pub(super) use beside_dates::{
+    AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, FULL_YEAR, START_OF_YEAR,
+};
 pub(super) use cast::{PADDED, SHORTENED};
 pub(super) use control::branch;
 pub(super) use numeric::{EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
@@ -253,6 +255,17 @@ pub struct Args<'a> {
     pub(super) args: &'a [Expr],
     pub(super) row: &'a [Value],
     pub(super) ty: &'a ExprType,
+}
+
+/// The value of an expression as functions take it that want an integer.
+pub fn integer_argument(
+    expr: &Expr,
+    row: &[Value],
+    context: &mut EvalContext<'_>,
+) -> Result<Option<i64>, SqlError> {
+    let args = std::slice::from_ref(expr);
+    let ty = &infer(expr);
+    Args { args, row, ty }.int(0, context)
 }
 
 impl<'a> Args<'a> {

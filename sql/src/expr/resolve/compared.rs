@@ -6,7 +6,7 @@ use crate::expr::{
     Expr, ExprType,
     functions::{
         AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FIXED, FULL_YEAR,
-        SHORTENED, exact_literal,
+        SHORTENED, START_OF_YEAR, exact_literal,
     },
     infer,
     infer::has_columns,
@@ -101,13 +101,13 @@ pub(super) fn is_moment(expr: &Expr) -> bool {
 /// and of texts dates with a time, only if they are constants.
 fn beside_moment(moment: Expr, other: Expr) -> (Expr, Expr) {
     let (date, ty) = (infer(&moment), infer(&other));
+    let is_constant = !has_columns(&moment);
+    if ty.ty == Some(ColumnType::Year) && !(is_constant && has_columns(&other)) {
+        let start = ExprType::temporal(ColumnType::Date).nullable_if(ty.nullable);
+        return (moment, Expr::call(&START_OF_YEAR, vec![other], start));
+    }
     if !has_columns(&other) {
         return (moment, other);
-    }
-    let is_constant = !has_columns(&moment);
-    if ty.ty == Some(ColumnType::Year) && !is_constant {
-        let first_day = ExprType::temporal(ColumnType::Date).nullable_if(ty.nullable);
-        return (moment, cast(other, first_day));
     }
     if ty.is_integer() && ty.ty != Some(ColumnType::Year) {
         return (as_number(moment), other);

@@ -30,7 +30,8 @@ use sqlparser::ast;
 
 /// What a subquery is used for.
 pub enum SubqueryUse {
-    /// The values of its one row.
+    /// The values of its one row; and behind several, whether there is one, or 1 if it makes no difference:
+    /// where all columns can be NULL, a row that is not there is like one of NULLs.
     Row,
     /// Whether it has rows: 0 or 1.
     Exists,
@@ -456,7 +457,7 @@ fn assignment(
 }
 
 /// `left op right` of a comparison or of AND, OR and XOR, whose types depend on no setting.
-pub(super) fn build_binary(
+pub fn build_binary(
     op: BinaryOp,
     left: Expr,
     right: Expr,

@@ -2,7 +2,7 @@
 
 use super::{
     Scope, SubqueryUse, build_binary, call, characters, compared, compares_as_text,
-    comparison_collation, not_if, operator, resolve,
+    comparison_collation, is_constant, not_if, operator, resolve,
     taken::{self, Otherwise},
     text_if,
 };
@@ -10,6 +10,7 @@ use crate::{
     error::SqlError,
     expr::{BinaryOp, Expr, ExprType, infer},
 };
+use cohort_engine::invariant::broken;
 use sqlparser::ast;
 
 /// Resolves an expression that is a predicate by its form; `None` if it is none.
@@ -113,6 +114,8 @@ fn is_truth(
 enum Operand {
     Single(Expr),
     Row(Vec<Operand>),
+    /// The row of a subquery, and whether there is one.
+    Found(Vec<Expr>, Expr),
 }
 
 impl Operand {
@@ -120,6 +123,19 @@ impl Operand {
         match self {
             Operand::Single(_) => 1,
             Operand::Row(parts) => parts.len(),
+            Operand::Found(parts, _) => parts.len(),
+        }
+    }
+
+    /// Its parts, if it is a row; and what says whether there is a row.
+    fn into_parts(self, found: &mut Vec<Expr>) -> Result<Vec<Operand>, Expr> {
+        match self {
+            Operand::Single(single) => Err(single),
+            Operand::Row(parts) => Ok(parts),
+            Operand::Found(parts, is_there) => {
+                found.extend(Some(is_there).filter(|is_there| !is_constant(is_there)));
+                Ok(parts.into_iter().map(Operand::Single).collect())
+            }
         }
     }
 }
@@ -140,16 +156,11 @@ fn operand(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Operand, SqlError>
         }
         ast::Expr::Subquery(query) => {
             let mut values = scope.subquery(query, SubqueryUse::Row)?;
-            Ok(match values.pop() {
-                Some(single) if values.is_empty() => Operand::Single(single),
-                last => Operand::Row(
-                    values
-                        .into_iter()
-                        .chain(last)
-                        .map(Operand::Single)
-                        .collect(),
-                ),
-            })
+            match values.pop() {
+                Some(single) if values.is_empty() => Ok(Operand::Single(single)),
+                Some(found) => Ok(Operand::Found(values, found)),
+                None => Err(broken("a subquery has columns").into()),
+            }
         }
         single => resolve(single, scope).map(Operand::Single),
     }
@@ -159,11 +170,14 @@ fn operand(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Operand, SqlError>
 fn operands(expr: &ast::Expr, scope: &mut dyn Scope) -> Result<Vec<Expr>, SqlError> {
     match operand(expr, scope)? {
         Operand::Single(single) => Ok(vec![single]),
+        Operand::Found(parts, _) => Ok(parts),
         Operand::Row(parts) => parts
             .into_iter()
             .map(|part| match part {
                 Operand::Single(single) => Ok(single),
-                Operand::Row(_) => Err(SqlError::not_supported("rows in rows")),
+                Operand::Row(_) | Operand::Found(..) => {
+                    Err(SqlError::not_supported("rows in rows"))
+                }
             })
             .collect(),
     }
@@ -196,25 +210,39 @@ fn compare_operands(
         return Err(SqlError::operand_columns(1));
     }
     let mut pairs = Vec::with_capacity(left.columns());
-    pair_up(left, right, &mut pairs)?;
+    let mut found = Vec::new();
+    pair_up(left, right, &mut pairs, &mut found)?;
     // A comparison of rows, in terms of comparisons of their parts.
     match op {
-        BinaryOp::Eq | BinaryOp::NullSafeEq => all_pairs(op, pairs, scope),
+        BinaryOp::Eq => all_pairs(op, pairs, scope),
+        // A row that a subquery does not have is like none if one of its columns could not be NULL.
+        BinaryOp::NullSafeEq => {
+            let same = all_pairs(op, pairs, scope)?;
+            found.into_iter().try_fold(same, |same, found| {
+                build_binary(BinaryOp::And, found, same, scope)
+            })
+        }
         BinaryOp::NotEq => Ok(Expr::Not(Box::new(all_pairs(BinaryOp::Eq, pairs, scope)?))),
         _ => lexicographic(op, &pairs, scope),
     }
 }
 
 /// Adds what is compared with what; a row in a row is compared as if its parts stood alone.
-fn pair_up(left: Operand, right: Operand, pairs: &mut Vec<(Expr, Expr)>) -> Result<(), SqlError> {
+/// Also what says whether the rows of subqueries are there.
+fn pair_up(
+    left: Operand,
+    right: Operand,
+    pairs: &mut Vec<(Expr, Expr)>,
+    found: &mut Vec<Expr>,
+) -> Result<(), SqlError> {
     if left.columns() != right.columns() {
         return Err(SqlError::operand_columns(left.columns()));
     }
-    match (left, right) {
-        (Operand::Single(a), Operand::Single(b)) => pairs.push((a, b)),
-        (Operand::Row(a), Operand::Row(b)) => {
+    match (left.into_parts(found), right.into_parts(found)) {
+        (Err(a), Err(b)) => pairs.push((a, b)),
+        (Ok(a), Ok(b)) => {
             for (a, b) in a.into_iter().zip(b) {
-                pair_up(a, b, pairs)?;
+                pair_up(a, b, pairs, found)?;
             }
         }
         _ => return Err(SqlError::operand_columns(1)),

@@ -125,15 +125,18 @@ impl<'p> Naming<'p> {
             Usage::Scalar => format!("(select #{number})"),
             Usage::Exists => format!("exists(select #{number})"),
             Usage::In(values) => {
-                let texts: Vec<String> = values.iter().map(|(v, _)| self.text(&v.expr)).collect();
+                let texts: Vec<String> = values
+                    .iter()
+                    .map(|pair| self.text(&pair.left.expr))
+                    .collect();
                 let row = match texts.as_slice() {
                     [one] => one.clone(),
                     several => format!("({})", several.join(",")),
                 };
                 format!("({row} in (select #{number}))")
             }
-            Usage::Any(value, op, _) => compared(&value.expr, *op, "any"),
-            Usage::All(value, op, _) => compared(&value.expr, *op, "all"),
+            Usage::Any(pair, op) => compared(&pair.left.expr, *op, "any"),
+            Usage::All(pair, op) => compared(&pair.left.expr, *op, "all"),
         }
     }
 
