@@ -83,8 +83,12 @@ impl<P: Parts> Dump<'_, P> {
     }
 }
 
-/// Gives all that a snapshot has to `parts`.
-pub fn dump<P: Parts>(snapshot: &BaseSnapshot, parts: &mut P) -> Result<(), P::Error> {
+/// Gives what a snapshot has beside its trees, and some of these in ascending order, to `parts`.
+pub fn dump<P: Parts>(
+    snapshot: &BaseSnapshot,
+    trees: &[TreeId],
+    parts: &mut P,
+) -> Result<(), P::Error> {
     let mut dump = Dump {
         parts,
         piece: Vec::new(),
@@ -94,9 +98,7 @@ pub fn dump<P: Parts>(snapshot: &BaseSnapshot, parts: &mut P) -> Result<(), P::E
     for (key, value) in snapshot.meta()? {
         dump.entry(b'm', &key, &value)?;
     }
-    let mut trees = snapshot.trees()?;
-    trees.sort_unstable();
-    for tree in trees {
+    for tree in trees.iter().copied() {
         dump.tree(tree);
         let mut range = snapshot.range(tree, &[], None)?;
         while let Some(item) = range.next(false)? {
@@ -286,7 +288,9 @@ mod tests {
 
     fn parts_of(base: &Base) -> Vec<Vec<u8>> {
         let mut parts = Collected::default();
-        dump(&base.snapshot().unwrap(), &mut parts).unwrap();
+        let snapshot = base.snapshot().unwrap();
+        let trees = snapshot.trees().unwrap();
+        dump(&snapshot, &trees, &mut parts).unwrap();
         parts.0
     }
 

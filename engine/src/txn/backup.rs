@@ -17,6 +17,7 @@ use super::{
     TxnError,
     engine::{Engine, Inner},
     meta,
+    reshaping::copied_trees,
 };
 use crate::{
     Seq,
@@ -110,7 +111,8 @@ impl Engine {
     pub fn back_up(&self, sink: &mut dyn BackupSink) -> Result<Backup, TxnError> {
         let (disk, mut copy, applied) = self.hold()?;
         let mut files = Counted::new(&self.inner, sink);
-        dump::dump(&disk, &mut files)?;
+        let trees = copied_trees(&disk, &meta::read(&disk)?.dictionary)?;
+        dump::dump(&disk, &trees, &mut files)?;
         drop(disk);
         copy.reach(self.log())?;
         let mut last = None;

@@ -7,7 +7,9 @@
 use super::{
     engine::EngineOptions,
     error::OpenError,
+    meta,
     recover::{BASE_FILE, lock_directory, new_base},
+    reshaping::copied_trees,
 };
 use crate::{
     env::{Env, Mode},
@@ -44,8 +46,9 @@ pub fn compact(
     let old = Base::open(env, &path, cache_bytes).map_err(|error| failed(&error))?;
     new_base(env, dir, |new| {
         let source = old.snapshot()?;
-        let count = source.trees()?.len();
-        Ok(new.fill(&source, &mut |done| progress(done, count))?)
+        let trees = copied_trees(&source, &meta::read(&source)?.dictionary)?;
+        let count = trees.len();
+        Ok(new.fill(&source, &trees, &mut |done| progress(done, count))?)
     })?;
     drop(old);
     Ok(Compacted {

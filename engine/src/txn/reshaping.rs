@@ -9,6 +9,7 @@
 
 use super::{
     TxnError,
+    dictionary::Dictionary,
     engine::{Engine, Inner},
     entry::malformed,
     meta,
@@ -17,16 +18,17 @@ use super::{
 use crate::{
     store::{
         StoreError,
-        base::{Base, BaseWrite},
+        base::{Base, BaseSnapshot, BaseWrite},
     },
     types::{Table, TreeId, row::Reshape},
 };
+use parking_lot::MutexGuard;
 use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
 /// So many bytes of rows are moved up at a time at most: checkpoints wait so long. In a small cache fewer, so that
 /// their pages stay in it.
 const STEP_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
-const CACHE_PER_STEP: usize = 128;
+const CACHE_PER_STEP: usize = 16;
 
 /// A tree that was put over that of a table's rows. Unless the definition that owns it is logged, it is taken off
 /// again.
@@ -142,17 +144,43 @@ impl Inner {
         let Some(table) = tables.find(|table| is_due(table)) else {
             return Ok(None);
         };
-        let _one_at_a_time = self.checkpointer.exclusive.lock();
+        let one_at_a_time = self.checkpointer.exclusive.lock();
         self.mend_base()?;
         let write = self.base.write()?;
         let fitting = self.options.base_cache_bytes / CACHE_PER_STEP;
         write.move_up(table.rows, STEP_BYTES.min(fitting))?;
         write.commit()?;
         self.publish_base(None)?;
+        // Whoever waits for it comes first.
+        MutexGuard::unlock_fair(one_at_a_time);
         let took = self.env.monotonic_nanos().saturating_sub(begun);
         let alone = self.log.visible() == seen;
         Ok(Some(Duration::from_nanos(if alone { 0 } else { took })))
     }
+}
+
+/// The trees that a copy of the Base needs. A tree that is over others is copied with what it has of them, so those below are
+/// left out; but not if the definition that owns it is only in the log: a restore may end before it.
+pub(super) fn copied_trees(
+    base: &BaseSnapshot,
+    dictionary: &Dictionary,
+) -> Result<Vec<TreeId>, StoreError> {
+    let mut trees = base.trees()?;
+    let below = with_below(&base.layered(), dictionary.trees().collect());
+    let owned: HashSet<TreeId> = dictionary.trees().collect();
+    trees.retain(|tree| owned.contains(tree) || !below.contains(tree));
+    Ok(trees)
+}
+
+/// Some trees, and all that are below them.
+fn with_below(layered: &[(TreeId, TreeId)], mut trees: HashSet<TreeId>) -> HashSet<TreeId> {
+    // A tree below another one can be over a third.
+    for _ in layered {
+        let below = layered.iter().filter(|(tree, _)| trees.contains(tree));
+        let below: Vec<TreeId> = below.map(|(_, below)| *below).collect();
+        trees.extend(below);
+    }
+    trees
 }
 
 /// When the engine opens: takes trees off others that no table owns. Returns the trees that have rows of those
@@ -162,13 +190,7 @@ pub(super) fn take_off_orphans(
     owned: &HashSet<TreeId>,
 ) -> Result<HashSet<TreeId>, StoreError> {
     let layered = base.snapshot()?.layered();
-    let mut needed = owned.clone();
-    // A tree below another one can be over a third.
-    for _ in &layered {
-        let below = layered.iter().filter(|(tree, _)| needed.contains(tree));
-        let below: Vec<TreeId> = below.map(|(_, below)| *below).collect();
-        needed.extend(below);
-    }
+    let needed = with_below(&layered, owned.clone());
     let orphans = layered.iter().filter(|(tree, _)| !needed.contains(tree));
     let orphans: Vec<TreeId> = orphans.map(|(tree, _)| *tree).collect();
     if !orphans.is_empty() {

@@ -7,9 +7,10 @@
 //! there; a scan takes both in turn. A lower tree can itself be over another one, when
 //! the definition has changed again meanwhile.
 //!
-//! `moving` takes the lowest tree of such a chain and puts its next rows, in the order
-//! of their keys, into the one over it. They are not removed one by one: the layer notes up to which key it
-//! has come, what is before that counts no more, and the whole tree goes in the end.
+//! `moving` puts rows from the trees below into the upper one, in the order of their keys. A tree that is over a third is
+//! emptied first, and goes from between them; so each row of the lowest one, which has most of them, is moved once. Those are
+//! not removed one by one: the layer notes up to which key it has come, what is before that counts no
+//! more, and the whole tree goes in the end.
 //!
 //! The layers are part of the file, in a table of its own: the key is the upper tree's number, 4 bytes big
 //! endian; the value is JSON of [`Layer`]. Dropping a tree drops those below it.

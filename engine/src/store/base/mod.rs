@@ -189,10 +189,12 @@ impl Base {
         }
         BaseWrite::new(&self.current)
     }
-    /// Fills an empty Base with all that `source` has. `each` hears of every tree before it comes.
+    /// Fills an empty Base with what `source` has beside its trees, and with some of these. `each` hears of every tree
+    /// before it comes.
     pub fn fill(
         &self,
         source: &BaseSnapshot,
+        trees: &[TreeId],
         each: &mut dyn FnMut(usize),
     ) -> Result<(), StoreError> {
         let write = self.write()?;
@@ -201,7 +203,7 @@ impl Base {
             meta.put(&key, &value)?;
         }
         drop(meta);
-        for (number, tree) in source.trees()?.into_iter().enumerate() {
+        for (number, tree) in trees.iter().copied().enumerate() {
             each(number);
             let mut range = source.range(tree, &[], None)?;
             let mut failure = None;

@@ -258,6 +258,23 @@ impl History {
                 change(&self.engine, rebuild).expect("a rebuild");
                 self.note();
             }
+            5 | 12 | 19 => {
+                let old = find(&self.engine, "t");
+                let mut new = Table::clone(&old);
+                new.rows = self.engine.new_id();
+                if let Some(primary) = &mut new.primary {
+                    primary.tree = new.rows;
+                }
+                let column = Column::new(&format!("x{n}"), ColumnType::BigInt);
+                new.columns.push(column);
+                let stay = (0..old.columns.len()).map(row::Source::Column);
+                let sources: Vec<_> = stay.chain([row::Source::Value(Value::Int(7))]).collect();
+                let reshape = row::Reshape::new(&old.columns, &new.columns, &sources);
+                let reshape = reshape.expect("the bytes stay");
+                change(&self.engine, SchemaChange::Reshape { old, new, reshape })
+                    .expect("a column");
+                self.note();
+            }
             _ => self.rows(),
         }
     }

@@ -72,6 +72,18 @@ impl Reshape {
             after: pieces.collect::<Option<_>>()?,
         })
     }
+    /// This and then `next`, at once.
+    #[must_use]
+    pub fn then(&self, next: &Reshape) -> Reshape {
+        let piece = |piece: &Piece| match piece {
+            Piece::Column(position) => self.after[*position].clone(),
+            Piece::Null | Piece::Bytes(_) => piece.clone(),
+        };
+        Reshape {
+            before: self.before.clone(),
+            after: next.after.iter().map(piece).collect(),
+        }
+    }
     /// Writes the new image of an old one to the end of `out`.
     ///
     /// # Errors
@@ -162,6 +174,12 @@ mod tests {
         let reshape = Reshape::new(&before, &after, &sources).expect("the bytes stay");
         let json = serde_json::to_vec(&reshape).expect("it is kept as JSON");
         let reshape: Reshape = serde_json::from_slice(&json).expect("and read again");
+        let swapped = columns(&[
+            ("b", ColumnType::VarChar(10)),
+            ("new", ColumnType::VarChar(300)),
+        ]);
+        let sources = [Source::Column(3), Source::Column(0)];
+        let swap = Reshape::new(&after, &swapped, &sources).expect("the bytes stay");
         let rows = [
             [Value::Int(1), Value::Bytes(b"one".to_vec()), Value::Int(-1)],
             [Value::Null, Value::Null, Value::Null],
@@ -174,6 +192,12 @@ mod tests {
             let [_, b, c] = row;
             let wanted = vec![text.clone(), c, Value::Null, b];
             assert_eq!(decode(&after, &out), wanted);
+            let mut twice = Vec::new();
+            let both = reshape.then(&swap);
+            both.apply(&image, &mut twice).expect("an old row");
+            let mut wanted = Vec::new();
+            swap.apply(&out, &mut wanted).expect("a row between");
+            assert_eq!(twice, wanted);
             image.push(0);
             assert_eq!(reshape.apply(&image, &mut out), Err(Malformed));
             image.truncate(0);

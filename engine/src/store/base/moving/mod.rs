@@ -44,35 +44,69 @@ impl BaseWrite<'_> {
     pub fn take_off(&self, tree: TreeId) -> Result<(), StoreError> {
         self.remove_layer(tree).map(|_| ())
     }
-    /// Moves rows of about so many bytes, if there are as many, up to the tree over them: those of the lowest
-    /// tree below `tree`. False: there was none.
+    /// Moves rows of about so many bytes, if there are as many, up to a tree from those below. False: there were
+    /// none.
     pub fn move_up(&self, tree: TreeId, bytes: usize) -> Result<bool, StoreError> {
-        let mut upper = tree;
-        let Some(mut layer) = self.layer(upper) else {
+        if self.layer(tree).is_none() {
             return Ok(false);
-        };
-        while let Some(lower) = self.layer(layer.below) {
-            upper = layer.below;
-            layer = lower;
         }
-        let moving = self.next_to_move(&layer, bytes)?;
-        if let Some((last, _)) = moving.rows.last() {
-            let mut moved_to = last.clone();
-            moved_to.push(0);
-            self.stored_tree(upper)?.weave(&moving.rows)?;
-            let moved = layer.moved + moving.rows.len() as u64;
-            let layer = Layer {
-                moved_to,
-                moved,
-                ..Layer::clone(&layer)
-            };
-            self.put_layer(upper, layer)?;
-        }
-        if moving.is_end {
-            self.take_off(upper)?;
-            self.drop_tree(layer.below)?;
+        let mut moved = 0;
+        while moved < bytes
+            && let Some(layer) = self.layer(tree)
+        {
+            let moving = self.next_to_move(&layer, bytes - moved)?;
+            moved += moving.bytes;
+            self.stored_tree(tree)?.weave(&moving.rows)?;
+            match self.layer(layer.below) {
+                Some(lower) => self.take_out(tree, &layer, &lower, &moving)?,
+                None => self.come_up(tree, &layer, &moving)?,
+            }
         }
         Ok(true)
+    }
+    /// Rows have been moved up from the lowest tree: in the end it goes.
+    fn come_up(&self, tree: TreeId, layer: &Layer, moving: &Moving) -> Result<(), StoreError> {
+        if moving.is_end {
+            self.take_off(tree)?;
+            return self.drop_tree(layer.below);
+        }
+        let Some((last, _)) = moving.rows.last() else {
+            return Ok(());
+        };
+        let mut moved_to = last.clone();
+        moved_to.push(0);
+        let moved = layer.moved + moving.rows.len() as u64;
+        let layer = Layer {
+            moved_to,
+            moved,
+            ..layer.clone()
+        };
+        self.put_layer(tree, layer)
+    }
+    /// Rows have been moved up from a tree that is over a third: in the end it goes from between them.
+    fn take_out(
+        &self,
+        tree: TreeId,
+        layer: &Layer,
+        lower: &Layer,
+        moving: &Moving,
+    ) -> Result<(), StoreError> {
+        assert_eq!(layer.moved, 0, "only the lowest tree keeps what was moved");
+        let mut between = self.stored_tree(layer.below)?;
+        for (key, _) in &moving.rows {
+            between.remove(key)?;
+        }
+        drop(between);
+        if !moving.is_end {
+            return Ok(());
+        }
+        self.take_off(layer.below)?;
+        self.drop_tree(layer.below)?;
+        let layer = Layer {
+            reshape: lower.reshape.then(&layer.reshape),
+            ..lower.clone()
+        };
+        self.put_layer(tree, layer)
     }
     fn next_to_move(&self, layer: &Layer, bytes: usize) -> Result<Moving, StoreError> {
         let tree = self.stored_tree(layer.below)?;
