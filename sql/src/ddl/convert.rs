@@ -450,6 +450,13 @@ fn keeps_values(old: &Column, new: &Column) -> bool {
         && (new.nullable || !old.nullable)
 }
 
+/// Whether rows that get a column have a zero date there, which sql_mode may forbid. A TIMESTAMP MySQL never refuses.
+pub(super) fn is_date_without_default(column: &Column) -> bool {
+    let is_date = matches!(column.ty, ColumnType::Date | ColumnType::DateTime(_));
+    let is_plain = column.generated.is_none() && column.default == DefaultValue::None;
+    is_date && !column.nullable && is_plain
+}
+
 /// What all rows of before get in an added column that is not computed; `None`: that depends on the row, or it is
 /// refused if there is one.
 pub(super) fn value_of_all(
@@ -479,7 +486,7 @@ fn added(column: &Column, table: &Table, session: &Statement<'_>) -> Result<Sour
         DefaultValue::CurrentTimestamp => Value::DateTime(cut_to(column, session.now())),
         DefaultValue::Literal(text) => Value::Bytes(text.clone().into_bytes()),
     };
-    if column.default == DefaultValue::None && !column.ty.is_temporal() {
+    if column.default == DefaultValue::None && !is_date_without_default(column) {
         return Ok(Source::Value(value));
     }
     // A zero date may be refused, but only if there is a row to refuse it for.

@@ -15,6 +15,7 @@
 
 use super::{
     DdlContext, check,
+    convert::is_date_without_default,
     syntax::{Action, Algorithm, ColumnSyntax, KeyKind, Lock, Place},
 };
 use crate::{error::SqlError, expr::SqlMode};
@@ -481,6 +482,7 @@ impl Change<'_> {
                 || all_virtual && column.is_virtual() && indexes(self.old).any(any_virtual)
         };
         !mixed
+            && !self.added().any(is_date_without_default)
             && !self.dropped().any(indexed)
             && self.actions.iter().all(|action| self.is_described(action))
             && self.kept().all(|(old, new)| is_redescribed(old, new))
