@@ -66,8 +66,6 @@ pub trait Handle: Send + Sync {
     fn len(&self) -> io::Result<u64>;
     fn set_len(&self, length: u64) -> io::Result<()>;
     fn sync_data(&self) -> io::Result<()>;
-    fn expect_no_order(&self) {}
-    fn read_ahead(&self, _offset: u64, _length: u64) {}
 }
 
 /// Whether a call failed because the disk is full, or the quota used up.

@@ -270,16 +270,6 @@ impl File {
         result
     }
 
-    /// Tells the system that reads come in no order: it reads nothing ahead by itself any more.
-    pub fn expect_no_order(&self) {
-        self.handle.expect_no_order();
-    }
-
-    /// Has the system read into its memory what will be read soon, and does not wait for it.
-    pub fn read_ahead(&self, offset: u64, length: u64) {
-        self.handle.read_ahead(offset, length);
-    }
-
     fn nanos_since(&self, start: u64) -> u64 {
         self.backend.monotonic_nanos().saturating_sub(start)
     }

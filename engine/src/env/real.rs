@@ -1,14 +1,10 @@
 //! The machine's own files, clock and random bytes.
 
 use super::disk::{Backend, Foreign, Handle, Mode};
-use rustix::{
-    fs::{Advice, fadvise},
-    time::{ClockId, clock_gettime},
-};
+use rustix::time::{ClockId, clock_gettime};
 use std::{
     fs::{self, OpenOptions, TryLockError},
     io::{self, Read},
-    num::NonZeroU64,
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -160,15 +156,6 @@ impl Handle for RealFile {
 
     fn sync_data(&self) -> io::Result<()> {
         self.0.sync_data()
-    }
-
-    // A system that takes no advice reads as it likes.
-    fn expect_no_order(&self) {
-        let _ = fadvise(&self.0, 0, None, Advice::Random);
-    }
-
-    fn read_ahead(&self, offset: u64, length: u64) {
-        let _ = fadvise(&self.0, offset, NonZeroU64::new(length), Advice::WillNeed);
     }
 }
 

@@ -53,7 +53,7 @@
 //!   was committed. The file is then opened anew, at the header that was synced last, as it is not
 //!   known what of later bytes is on the disk.
 
-use super::{StoreError, stream};
+use super::StoreError;
 use crate::env::{Env, File, Mode, is_full};
 use parking_lot::{Mutex, RwLock};
 use redb::StorageBackend;
@@ -273,7 +273,6 @@ impl BaseFile {
         Ok(BaseFile::new(file, path, [slot; 2], 0, 0))
     }
     fn new(file: File, path: &Path, slots: [Slot; 2], newest: usize, length: u64) -> BaseFile {
-        file.expect_no_order();
         BaseFile {
             file,
             path: path.to_owned(),
@@ -480,9 +479,10 @@ impl BaseFile {
         runs(offset, out.len(), |first, range| {
             let group = self.group(group_of(first).0).map_err(failed)?;
             let out = &mut out[range];
-            let offset = block_offset(first);
-            stream::reads(&self.file, offset, out.len() as u64);
-            let got = self.file.read_at(out, offset).map_err(failed)?;
+            let got = self
+                .file
+                .read_at(out, block_offset(first))
+                .map_err(failed)?;
             self.traffic.count_read(got);
             for (number, block) in (first..).zip(out.chunks_exact(BLOCK)) {
                 let known = group.sums[group_of(number).1].load(Relaxed);

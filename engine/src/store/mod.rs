@@ -48,7 +48,6 @@ mod merge;
 mod postings;
 mod read_ahead;
 mod scan;
-mod stream;
 mod view;
 
 pub use delta::{Delta, Horizon, Put, Stamp};
