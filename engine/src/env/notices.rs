@@ -216,7 +216,7 @@ notices! {
     TakenOver 50028 "COHORT_TAKEN_OVER" Warning Coord
         "This coordinator was taken for dead, or another one has its number."
     SpaceNotReturned 50029 "COHORT_SPACE_NOT_RETURNED" Warning Engine
-        "The space of an index that was not built to its end stays taken."
+        "The space of an index that was not built to its end, or of rows in an older shape, stays taken."
     MetricsReady 50030 "COHORT_METRICS_READY" System Server
         "Prometheus can ask for metrics at this address."
     ConsoleReady 50031 "COHORT_CONSOLE_READY" System Server

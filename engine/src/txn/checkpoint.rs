@@ -62,9 +62,7 @@ impl Pace {
             let _ = inner.checkpoint_now();
             self.completed(inner);
         }
-        // What fails is met again by the next checkpoint, which tells it.
-        let next = inner.move_rows_up().ok().flatten();
-        self.rest = next.unwrap_or(TICK).min(TICK);
+        self.rest = inner.move_rows_up().unwrap_or(TICK).min(TICK);
     }
     fn is_due(&mut self, inner: &Inner, asked: bool) -> bool {
         let now_ms = inner.env.monotonic_nanos() / 1_000_000;

@@ -10,6 +10,7 @@ use crate::{
 };
 use parking_lot::{Condvar, Mutex};
 use std::{
+    collections::HashSet,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -43,6 +44,8 @@ pub(super) struct Checkpointer {
     pub noted: Mutex<Vec<(TreeId, TreeId)>>,
     /// GTIDs were added that only a checkpoint keeps.
     pub gtids_added: AtomicBool,
+    /// Trees whose rows could not be moved up to them.
+    pub left: Mutex<HashSet<TreeId>>,
     /// The Base has the commits up to this one.
     pub applied: AtomicU64,
     pub checkpoints: AtomicU64,

@@ -16,6 +16,7 @@ use super::{
     writes::RESHAPED,
 };
 use crate::{
+    env::Notice,
     store::{
         StoreError,
         base::{Base, BaseSnapshot, BaseWrite},
@@ -23,7 +24,11 @@ use crate::{
     types::{Table, TreeId, row::Reshape},
 };
 use parking_lot::MutexGuard;
-use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// So many bytes of rows are moved up at a time at most: checkpoints wait so long. In a small cache fewer, so that
 /// their pages stay in it.
@@ -127,35 +132,61 @@ impl Inner {
     }
     /// Moves some rows up that have an older shape. Returns how long to rest before the next step, if there
     /// is one: not at all if nobody commits, else as long as this one took.
-    pub(super) fn move_rows_up(&self) -> Result<Option<Duration>, TxnError> {
+    pub(super) fn move_rows_up(&self) -> Option<Duration> {
+        let table = self.next_to_reshape()?;
         let (begun, seen) = (self.env.monotonic_nanos(), self.log.visible());
+        let one_at_a_time = self.checkpointer.exclusive.lock();
+        let moved = self.move_some_up(&table);
+        if moved.is_err() {
+            // At once, as others read: from a file whose change failed redb reads what it has in memory only.
+            let _ = self.mend_base();
+        }
+        // Whoever waits for it comes first.
+        MutexGuard::unlock_fair(one_at_a_time);
+        if let Err(error) = moved {
+            // What is read is right as it is. Trying again would cost those who read more than it gives back.
+            self.checkpointer.left.lock().insert(table.rows);
+            let (database, name) = table.full_name();
+            let text = format!(
+                "rows of {database}.{name} keep the shape they had before the table was altered, and take more \
+                 space, until the next start: {error}"
+            );
+            self.env.notice(Notice::SpaceNotReturned, &text);
+        }
+        let took = self.env.monotonic_nanos().saturating_sub(begun);
+        let alone = self.log.visible() == seen;
+        Some(Duration::from_nanos(if alone { 0 } else { took }))
+    }
+    /// A table of which rows have an older shape, and may be moved up.
+    fn next_to_reshape(&self) -> Option<Arc<Table>> {
         let layered = self.views.load().base.layered();
         if layered.is_empty() {
-            return Ok(None);
+            return None;
         }
         // Whatever is lost of the log, no start comes back to a definition that the rows below belong to.
         let applied = self.checkpointer.applied.load(Ordering::Relaxed);
+        let left = self.checkpointer.left.lock();
         let dictionary = self.definitions.load_full();
         let is_due = |table: &Table| {
             let is_over = layered.iter().any(|(tree, _)| *tree == table.rows);
-            is_over && table.since <= applied
+            is_over && table.since <= applied && !left.contains(&table.rows)
         };
         let mut tables = dictionary.entries().map(|(table, _)| table);
-        let Some(table) = tables.find(|table| is_due(table)) else {
-            return Ok(None);
-        };
-        let one_at_a_time = self.checkpointer.exclusive.lock();
+        tables.find(|table| is_due(table)).cloned()
+    }
+    /// For who holds the Base's lock.
+    fn move_some_up(&self, table: &Table) -> Result<(), TxnError> {
         self.mend_base()?;
-        let write = self.base.write()?;
         let fitting = self.options.base_cache_bytes / CACHE_PER_STEP;
-        write.move_up(table.rows, STEP_BYTES.min(fitting))?;
+        // A page that cannot be read is an error here, and costs nobody else anything.
+        let next = self.base.snapshot()?;
+        let Some(moving) = next.next_to_move(table.rows, STEP_BYTES.min(fitting))? else {
+            return Ok(());
+        };
+        let write = self.base.write()?;
+        write.move_up(table.rows, &moving)?;
         write.commit()?;
-        self.publish_base(None)?;
-        // Whoever waits for it comes first.
-        MutexGuard::unlock_fair(one_at_a_time);
-        let took = self.env.monotonic_nanos().saturating_sub(begun);
-        let alone = self.log.visible() == seen;
-        Ok(Some(Duration::from_nanos(if alone { 0 } else { took })))
+        self.publish_base(None)
     }
 }
 

@@ -53,6 +53,7 @@ mod write;
 use current::{Current, Health};
 use opened::{Names, Opened, lost};
 
+pub use moving::Moving;
 pub use opened::PAGE;
 pub use range::{BaseItem, BaseRange};
 pub use snapshot::{BaseSnapshot, Pair};

@@ -92,7 +92,7 @@ impl StoredRange {
             opened: Arc::clone(opened),
         }
     }
-    fn next_not_taken(
+    pub(super) fn next_not_taken(
         &mut self,
         reverse: bool,
         mut takes: impl FnMut(&[u8], &[u8]) -> bool,

@@ -91,7 +91,7 @@ impl BaseSnapshot {
         key: &[u8],
     ) -> Result<Option<AccessGuard<'static, &'static [u8]>>, StoreError> {
         match self.tree(tree)? {
-            Some(reader) => self.read(Some(tree), || reader.get(key)),
+            Some(reader) => self.read(Some(self.shown(tree)), || reader.get(key)),
             None => Ok(None),
         }
     }
@@ -109,12 +109,22 @@ impl BaseSnapshot {
         let value = self.get_below(lower, key)?;
         value.map(|value| layer.reshaped(&value)).transpose()
     }
-    fn layer(&self, tree: TreeId) -> Option<&Arc<Layer>> {
+    pub(super) fn layer(&self, tree: TreeId) -> Option<&Arc<Layer>> {
         // Hardly ever is there one.
         match self.layers.is_empty() {
             true => None,
             false => self.layers.get(&tree),
         }
+    }
+    /// Which tree an error names: that of the table, which may be over the one that is read.
+    fn shown(&self, tree: TreeId) -> TreeId {
+        let over = |tree: &TreeId| {
+            let layer = self.layers.iter().find(|(_, layer)| layer.below == *tree);
+            layer.map(|(upper, _)| *upper)
+        };
+        std::iter::successors(Some(tree), over)
+            .last()
+            .unwrap_or(tree)
     }
     /// The trees whose rows are partly in others, and which those are.
     #[must_use]
@@ -129,24 +139,33 @@ impl BaseSnapshot {
         low: &[u8],
         high: Option<&[u8]>,
     ) -> Result<BaseRange, StoreError> {
-        let upper = high.map_or(Bound::Unbounded, Bound::Excluded);
-        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(low), upper);
-        let empty = high.is_some_and(|high| high <= low);
-        let range = match self.tree(tree)? {
-            Some(reader) if !empty => {
-                Some(self.read(Some(tree), || reader.range::<&[u8]>(bounds))?)
-            }
-            _ => None,
-        };
-        let stored = StoredRange::new(range, tree, &self.opened);
+        let stored = self.stored_range(tree, low, high)?;
         let below = match self.layer(tree) {
-            Some(layer) if !empty => {
+            Some(layer) if high.is_none_or(|high| low < high) => {
                 let low = layer.left_from(low);
                 Some((self.range(layer.below, low, high)?, layer))
             }
             _ => None,
         };
         Ok(BaseRange::new(stored, below))
+    }
+    /// The same of what the tree itself has.
+    pub(super) fn stored_range(
+        &self,
+        tree: TreeId,
+        low: &[u8],
+        high: Option<&[u8]>,
+    ) -> Result<StoredRange, StoreError> {
+        let upper = high.map_or(Bound::Unbounded, Bound::Excluded);
+        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(low), upper);
+        let empty = high.is_some_and(|high| high <= low);
+        let range = match self.tree(tree)? {
+            Some(reader) if !empty => {
+                Some(self.read(Some(self.shown(tree)), || reader.range::<&[u8]>(bounds))?)
+            }
+            _ => None,
+        };
+        Ok(StoredRange::new(range, self.shown(tree), &self.opened))
     }
     /// Memory for the pages of the file, in bytes.
     pub(in crate::store) fn memory_bytes(&self) -> usize {

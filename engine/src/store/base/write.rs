@@ -153,8 +153,12 @@ impl BaseWrite<'_> {
         let Some(layer) = self.layer(tree) else {
             return Ok(None);
         };
-        let tree = self.tree(layer.below)?;
-        Ok(Some(Box::new(Below { layer, tree })))
+        let mut below = Below {
+            tree: self.tree(layer.below)?,
+            layer,
+        };
+        below.is_part_of(tree);
+        Ok(Some(Box::new(below)))
     }
     pub(super) fn put_layer(&self, tree: TreeId, layer: Layer) -> Result<(), StoreError> {
         let json = serde_json::to_vec(&layer);
@@ -330,6 +334,13 @@ struct Below<'a> {
 }
 
 impl Below<'_> {
+    /// Errors name this tree.
+    fn is_part_of(&mut self, tree: TreeId) {
+        self.tree.tree = Some(tree);
+        if let Some(below) = &mut self.tree.below {
+            below.is_part_of(tree);
+        }
+    }
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         if self.layer.is_moved(key) {
             return Ok(None);

@@ -2,22 +2,44 @@
 
 use super::{
     layers::Layer,
+    snapshot::{BaseSnapshot, Pair},
     write::{BaseWrite, TreeWriter},
 };
 use crate::{
     store::StoreError,
     types::{TreeId, row::Reshape},
 };
-use redb::ReadableTable;
 use std::ops::Bound;
 
 /// Rows that go up together.
 #[derive(Default)]
-struct Moving {
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
-    bytes: usize,
-    /// There are no more.
+pub struct Moving {
+    /// With the shape that they are to have.
+    rows: Vec<Pair>,
+    /// There are no more where they come from.
     is_end: bool,
+}
+
+impl BaseSnapshot {
+    /// The next rows of about so many bytes that are to be moved up to a tree, from the one right below it; `None`: there
+    /// is none.
+    pub fn next_to_move(&self, tree: TreeId, bytes: usize) -> Result<Option<Moving>, StoreError> {
+        let Some(layer) = self.layer(tree) else {
+            return Ok(None);
+        };
+        let mut range = self.stored_range(layer.below, layer.left_from(&[]), None)?;
+        let (mut moving, mut length) = (Moving::default(), 0);
+        while length < bytes {
+            let Some(item) = range.next_not_taken(false, |_, _| false)? else {
+                moving.is_end = true;
+                break;
+            };
+            let row = (item.key().to_vec(), layer.reshaped(item.value())?);
+            length += row.0.len() + row.1.len();
+            moving.rows.push(row);
+        }
+        Ok(Some(moving))
+    }
 }
 
 impl BaseWrite<'_> {
@@ -44,25 +66,15 @@ impl BaseWrite<'_> {
     pub fn take_off(&self, tree: TreeId) -> Result<(), StoreError> {
         self.remove_layer(tree).map(|_| ())
     }
-    /// Moves rows of about so many bytes, if there are as many, up to a tree from those below. False: there were
-    /// none.
-    pub fn move_up(&self, tree: TreeId, bytes: usize) -> Result<bool, StoreError> {
-        if self.layer(tree).is_none() {
-            return Ok(false);
+    /// Moves rows up that the last snapshot has next.
+    pub fn move_up(&self, tree: TreeId, moving: &Moving) -> Result<(), StoreError> {
+        let layer = self.layer(tree);
+        let layer = layer.expect("rows are moved up from a tree below");
+        self.stored_tree(tree)?.weave(&moving.rows)?;
+        match self.layer(layer.below) {
+            Some(lower) => self.take_out(tree, &layer, &lower, moving),
+            None => self.come_up(tree, &layer, moving),
         }
-        let mut moved = 0;
-        while moved < bytes
-            && let Some(layer) = self.layer(tree)
-        {
-            let moving = self.next_to_move(&layer, bytes - moved)?;
-            moved += moving.bytes;
-            self.stored_tree(tree)?.weave(&moving.rows)?;
-            match self.layer(layer.below) {
-                Some(lower) => self.take_out(tree, &layer, &lower, &moving)?,
-                None => self.come_up(tree, &layer, &moving)?,
-            }
-        }
-        Ok(true)
     }
     /// Rows have been moved up from the lowest tree: in the end it goes.
     fn come_up(&self, tree: TreeId, layer: &Layer, moving: &Moving) -> Result<(), StoreError> {
@@ -108,38 +120,11 @@ impl BaseWrite<'_> {
         };
         self.put_layer(tree, layer)
     }
-    fn next_to_move(&self, layer: &Layer, bytes: usize) -> Result<Moving, StoreError> {
-        let tree = self.stored_tree(layer.below)?;
-        let mut moving = Moving::default();
-        let read = self.call(Some(layer.below), || {
-            let failed = |error: redb::StorageError| error.to_string();
-            let from = (
-                Bound::Included(layer.moved_to.as_slice()),
-                Bound::<&[u8]>::Unbounded,
-            );
-            let mut range = tree.table.range::<&[u8]>(from).map_err(failed)?;
-            while moving.bytes < bytes {
-                let Some(entry) = range.next() else {
-                    moving.is_end = true;
-                    break;
-                };
-                let (key, value) = entry.map_err(failed)?;
-                let row = match layer.reshaped(value.value()) {
-                    Ok(row) => row,
-                    Err(error) => return Ok(Err(error)),
-                };
-                moving.bytes += key.value().len() + row.len();
-                moving.rows.push((key.value().to_vec(), row));
-            }
-            Ok::<_, String>(Ok(()))
-        })?;
-        read.map(|()| moving)
-    }
 }
 
 impl TreeWriter<'_> {
     /// Puts entries that the tree itself has not, in the order of their keys, among those it has.
-    fn weave(&mut self, entries: &[(Vec<u8>, Vec<u8>)]) -> Result<(), StoreError> {
+    fn weave(&mut self, entries: &[Pair]) -> Result<(), StoreError> {
         let Some((first, _)) = entries.first() else {
             return Ok(());
         };

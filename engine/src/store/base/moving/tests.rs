@@ -64,11 +64,16 @@ impl Tested {
                 self.model.insert(key, value);
             }
         }
+    }
+    fn reshape(&mut self, before: &BaseSnapshot, write: &BaseWrite<'_>) {
         match self.below(6) {
             0 => self.put_over(write),
             1..4 => {
                 let bytes = 30 + usize::from(self.below(100));
-                write.move_up(self.tree, bytes).unwrap();
+                let moving = before.next_to_move(self.tree, bytes).unwrap();
+                if let Some(moving) = moving {
+                    write.move_up(self.tree, &moving).unwrap();
+                }
             }
             _ => {}
         }
@@ -125,6 +130,10 @@ fn a_tree_over_others_has_what_they_have() {
         for _ in 0..120 {
             let write = base.write().unwrap();
             tested.change(&write);
+            write.commit().unwrap();
+            let before = base.snapshot().unwrap();
+            let write = base.write().unwrap();
+            tested.reshape(&before, &write);
             write.commit().unwrap();
             let snapshot = base.snapshot().unwrap();
             most = most.max(snapshot.layered().len());
