@@ -8,6 +8,7 @@ use super::{
     returning::Returning,
     row_store::Cursor,
     subquery::{collect, run_query},
+    write::{assign_all, counted, note_auto_increment},
 };
 use crate::{
     error::SqlError,
@@ -121,7 +122,10 @@ pub(super) struct Inserter<'p> {
     times_reserved: u32,
     /// What was generated for the current row, which may yet update another one.
     generated: u64,
+    /// The AUTO_INCREMENT value of the last row that was looked at, as it is or was to be.
     last_id: u64,
+    /// Rows that were added, changed or replaced.
+    copied: u64,
     affected: u64,
     records: u64,
     /// IGNORE counts the rows that came to nothing, otherwise those that were changed or replaced
@@ -189,6 +193,7 @@ impl<'p> Inserter<'p> {
             times_reserved: 0,
             generated: 0,
             last_id: 0,
+            copied: 0,
             affected: 0,
             records: 0,
             duplicates: 0,
@@ -245,15 +250,20 @@ impl<'p> Inserter<'p> {
         };
         Outcome {
             affected_rows: self.affected,
-            insert_id: match (self.first_generated, self.affected) {
-                (0, 0) => 0,
-                (0, _) => self.last_id,
-                (first, _) => first,
+            insert_id: match self.first_generated {
+                // A SELECT whose rows may change others makes nothing of what it is given.
+                0 if self.copied == 0 || self.selects() && self.plan.on_duplicate.is_some() => 0,
+                0 => self.last_id,
+                first => first,
             },
             generated_id: self.first_generated,
             info,
             rows: self.returning.rows,
         }
+    }
+
+    fn selects(&self) -> bool {
+        matches!(self.plan.rows, InsertRows::Query(_))
     }
 
     pub(super) fn begin_row(&mut self, context: &mut ExecContext) {
@@ -539,6 +549,7 @@ impl<'p> Inserter<'p> {
             let index = match inserted {
                 Changed::Done => {
                     self.affected += 1;
+                    self.copied += 1;
                     self.note_given(context);
                     self.note_generated();
                     self.tell(context)?;
@@ -645,6 +656,7 @@ impl<'p> Inserter<'p> {
             self.note_given(context);
             if old == self.image && is_last_unique(self.table, index) {
                 self.affected += 1;
+                self.copied += 1;
                 self.tell(context)?;
                 return Ok(true);
             }
@@ -683,7 +695,7 @@ impl<'p> Inserter<'p> {
         self.row.resize(self.table.columns.len(), Value::Null);
         let assignments = self.plan.on_duplicate.as_deref().unwrap_or_default();
         let mut image = Vec::with_capacity(old.len());
-        super::write::assign_all(
+        assign_all(
             self.table,
             assignments,
             &self.plan.defaults,
@@ -692,10 +704,13 @@ impl<'p> Inserter<'p> {
             &mut image,
             context,
         )?;
+        if let Some(auto) = self.auto {
+            self.last_id = counted(self.run.row.get(auto));
+        }
         if image == old {
             self.affected += u64::from(context.found_rows);
-            self.duplicates += u64::from(context.found_rows || self.plan.ignore);
-            self.last_id = 0;
+            let found = context.found_rows && !self.selects();
+            self.duplicates += u64::from(found || self.plan.ignore);
             let (returning, run) = (&mut self.returning, &mut self.run);
             return returning.tell(self.table, old, run, context);
         }
@@ -703,6 +718,7 @@ impl<'p> Inserter<'p> {
             Changed::Done => {}
             Changed::Ignored => {
                 self.duplicates += 1;
+                self.affected += u64::from(context.found_rows);
                 return Ok(());
             }
             Changed::Duplicate(index) => {
@@ -712,14 +728,15 @@ impl<'p> Inserter<'p> {
                 }
                 context.eval.warnings.warn(error);
                 self.duplicates += 1;
+                self.affected += u64::from(context.found_rows);
                 return Ok(());
             }
         }
         self.affected += 2;
+        self.copied += 1;
         self.duplicates += u64::from(!self.plan.ignore);
         if let Some(auto) = self.auto {
-            self.last_id =
-                super::write::note_auto_increment(self.table, self.run.row.get(auto), context);
+            note_auto_increment(self.table, self.run.row.get(auto), context);
         }
         let (returning, run) = (&mut self.returning, &mut self.run);
         returning.tell(self.table, &image, run, context)

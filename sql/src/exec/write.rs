@@ -206,23 +206,22 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
     })
 }
 
-/// The next AUTO_INCREMENT value is above one that a row got by an UPDATE, too. Returns this one.
-pub(super) fn note_auto_increment(
-    table: &Table,
-    value: Option<&Value>,
-    context: &ExecContext,
-) -> u64 {
-    let used = match value {
+/// The next AUTO_INCREMENT value is above one that a row got by an UPDATE, too.
+pub(super) fn note_auto_increment(table: &Table, value: Option<&Value>, context: &ExecContext) {
+    let (used, spacing) = (counted(value), context.auto_increment);
+    let engine = context.engine;
+    engine.auto_increment_at_least_spaced(table, used, spacing);
+}
+
+/// The number that a value of an AUTO_INCREMENT column is; 0: none that counts.
+pub(super) fn counted(value: Option<&Value>) -> u64 {
+    match value {
         Some(Value::Int(value)) => u64::try_from(*value).unwrap_or(0),
         Some(Value::UInt(value)) => *value,
         Some(Value::Double(value)) if *value >= 0.0 => *value as u64,
         Some(Value::Float(value)) if *value >= 0.0 => *value as u64,
         _ => 0,
-    };
-    let spacing = context.auto_increment;
-    let engine = context.engine;
-    engine.auto_increment_at_least_spaced(table, used, spacing);
-    used
+    }
 }
 
 /// The locked read met a version that is not durable yet, on which the reply may not depend.
