@@ -358,6 +358,7 @@ errors! {
     1690 value_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
     1701 truncate_referenced(child) "Cannot truncate a table referenced in a foreign key constraint ({child})";
     1706 key_update_twice(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
+    1708 packet_below_buffer() "The value of 'max_allowed_packet' should be no less than the value of 'net_buffer_length'";
     1761 duplicate_by_cascade(parent, entry, child, index) "Foreign key constraint for table '{parent}', record '{entry}' would lead to a duplicate entry in table '{child}', key '{index}'";
     1791 unknown_explain_format(name) "Unknown EXPLAIN format name: '{name}'";
     1792 read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
@@ -460,6 +461,9 @@ errors! {
     3702 empty_error_log_pipeline() "Setting an empty log_error_services pipeline disables error logging!";
     3061 illegal_user_variable(name) "User variable name '{name}' is illegal";
     1458 wrong_routine_name(name) "Incorrect routine name '{name}'";
+    3515 hint_in_subquery() "Hints aren't supported in Subquery or Stored procedure or Trigger";
+    3651 unknown_resource_group(name) "Resource Group '{name}' does not exist.";
+    3661 system_resource_group(name, thread) "Unable to bind resource group {name} with thread id ({thread}).(System resource group can't be bound with a session thread).";
     3619 illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3637 not_hinted(name) "Variable '{name}' cannot be set using SET_VAR hint.";
     3628 mandatory_role(role) "The role {role} is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";

@@ -32,6 +32,8 @@ pub enum Hint {
     Merge(bool, Vec<Name>),
     /// `BNL`, `HASH_JOIN` and their opposites: whether tables may be read once and looked up by hash.
     Hash(&'static str, bool, Vec<Name>),
+    /// `RESOURCE_GROUP`: the one that the statement is to run in.
+    ResourceGroup(String),
     /// One about a way of MySQL's that is not there, or is always taken.
     Other(&'static str),
 }
@@ -108,7 +110,7 @@ const OF_HASHES: [(&str, bool); 4] = [
 ];
 
 /// Others that MySQL has.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 15] = [
     "BKA",
     "NO_BKA",
     "DERIVED_CONDITION_PUSHDOWN",
@@ -124,7 +126,6 @@ const OTHERS: [&str; 16] = [
     "SEMIJOIN",
     "NO_SEMIJOIN",
     "SUBQUERY",
-    "RESOURCE_GROUP",
 ];
 
 /// The names of all hints.
@@ -135,6 +136,7 @@ fn all_names() -> impl Iterator<Item = &'static str> {
         "NO_MERGE",
         "MAX_EXECUTION_TIME",
         "QB_NAME",
+        "RESOURCE_GROUP",
         "SET_VAR",
     ];
     let pairs = OF_INDEXES.into_iter().chain(OF_HASHES);
@@ -264,6 +266,8 @@ impl Reader<'_> {
             Hint::ExecutionTime(number.parse().ok()?)
         } else if is(&"QB_NAME") {
             Hint::BlockName(self.name()?)
+        } else if is(&"RESOURCE_GROUP") {
+            Hint::ResourceGroup(self.name()?)
         } else if is(&"SET_VAR") {
             let name = self.name()?;
             self.eat("=").then_some(())?;

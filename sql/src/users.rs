@@ -401,15 +401,17 @@ fn record_name(key: &[u8]) -> String {
     format!("the record of account {name:?}")
 }
 
-/// JSON with spaces, as MySQL writes it.
+/// JSON with spaces, as MySQL writes it: of two members the one with the shorter name comes first.
 fn spaced(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {
         Value::Object(object) => {
-            let members = object.iter();
-            let members = members
-                .map(|(name, value)| format!("{}: {}", Value::String(name.clone()), spaced(value)));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+            let mut members: Vec<_> = object.iter().collect();
+            members.sort_by_key(|(name, _)| (name.len(), *name));
+            let texts = members.into_iter();
+            let texts = texts
+                .map(|(name, value)| format!("{}: {}", Value::from(name.as_str()), spaced(value)));
+            format!("{{{}}}", texts.collect::<Vec<_>>().join(", "))
         }
         Value::Array(items) => {
             let items: Vec<String> = items.iter().map(spaced).collect();

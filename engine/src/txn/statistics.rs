@@ -255,6 +255,7 @@ impl<'t> Reader<'t> {
             entries: rows,
             distinct,
             entry_bytes: bytes as f64 / count,
+            is_whole: false,
         })
     }
 
@@ -349,10 +350,12 @@ impl<'t> Reader<'t> {
         let mut begun = vec![0_u64; parts];
         let (mut entries, mut bytes) = (0_u64, 0_u64);
         let mut before: Vec<u8> = Vec::new();
+        let mut is_whole = false;
         while entries < most {
             let mut batch = Batch::default();
             read_on(&mut cursor, &mut batch, READ_AT_ONCE)?;
-            if batch.is_empty() {
+            is_whole = batch.is_empty();
+            if is_whole {
                 break;
             }
             for at in 0..batch.len() {
@@ -375,6 +378,7 @@ impl<'t> Reader<'t> {
             entries,
             distinct: begun.iter().map(|count| (*count).max(1) as f64).collect(),
             entry_bytes: bytes as f64 / entries.max(1) as f64,
+            is_whole,
         })
     }
 }

@@ -35,6 +35,8 @@ pub struct IndexStatistics {
     pub distinct: Vec<f64>,
     /// The mean length of an entry, key and value, in bytes.
     pub entry_bytes: f64,
+    /// All entries were read for it.
+    pub is_whole: bool,
 }
 
 /// What is known of an index, and since when.

@@ -28,13 +28,18 @@ pub(super) fn moment(session: &State, seconds: u64) -> Value {
     })
 }
 
-/// Rows of each account.
+/// Rows of each account, by host and user: the primary keys of most of mysql's tables begin so.
 fn of_each(session: &State, rows: impl Fn(&Account, &mut Rows)) -> Rows {
     let mut all = Rows::new();
-    for account in session.instance.users().list() {
-        rows(account, &mut all);
+    for account in by_host(session.instance.users().list().to_vec()) {
+        rows(&account, &mut all);
     }
     all
+}
+
+fn by_host(mut accounts: Vec<Arc<Account>>) -> Vec<Arc<Account>> {
+    accounts.sort_by(|a, b| (&a.host, &a.user).cmp(&(&b.host, &b.user)));
+    accounts
 }
 
 /// mysql.user.
@@ -285,17 +290,24 @@ pub(super) fn column_grants(session: &State) -> Rows {
 
 /// mysql.role_edges.
 pub(super) fn role_edges(session: &State) -> Rows {
-    of_each(session, |account, rows| {
-        for role in &account.grants.roles {
-            rows.push(vec![
-                text(&role.host),
-                text(&role.user),
-                text(&account.host),
-                text(&account.user),
-                flag(role.admin),
-            ]);
-        }
-    })
+    let users = session.instance.users();
+    let accounts = users.list().iter();
+    let edges = accounts.flat_map(|account| {
+        let roles = account.grants.roles.iter();
+        roles.map(|role| {
+            (
+                (&role.host, &role.user, &account.host, &account.user),
+                role.admin,
+            )
+        })
+    });
+    let mut edges: Vec<_> = edges.collect();
+    edges.sort();
+    let row = |((from_host, from, to_host, to), admin)| {
+        let names = [from_host, from, to_host, to].map(text);
+        names.into_iter().chain([flag(admin)]).collect()
+    };
+    edges.into_iter().map(row).collect()
 }
 
 /// mysql.default_roles.
@@ -310,12 +322,16 @@ pub(super) fn default_roles(session: &State) -> Rows {
 
 /// mysql.global_grants.
 pub(super) fn global_grants(session: &State) -> Rows {
-    of_each(session, |account, rows| {
-        for (name, option) in &account.grants.dynamic {
+    // By user and host, as its primary key begins, and as accounts are kept.
+    let users = session.instance.users();
+    let accounts = users.list().iter();
+    let rows = accounts.flat_map(|account| {
+        account.grants.dynamic.iter().map(|(name, option)| {
             let names = [&account.user, &account.host, name].map(text);
-            rows.push(names.into_iter().chain([flag(*option)]).collect());
-        }
-    })
+            names.into_iter().chain([flag(*option)]).collect()
+        })
+    });
+    rows.collect()
 }
 
 /// Accounts that a session may see in information_schema: all for whoever may read mysql, else
@@ -433,7 +449,7 @@ pub(super) fn user_attributes(session: &State) -> Rows {
             attributes.unwrap_or(Value::Null),
         ]
     };
-    visible(session).into_iter().map(row).collect()
+    by_host(visible(session)).into_iter().map(row).collect()
 }
 
 /// The roles that the session's account has, directly or by others: who has each, the role, whether

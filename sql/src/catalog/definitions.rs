@@ -1,6 +1,7 @@
 //! The columns of virtual tables: MySQL 9.7's, made from its information_schema.COLUMNS.
 //!
-//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation, `~` one of utf8mb3 (as all
+//! A column is a name and a type: `+` is UNSIGNED, `=` a binary collation, `^` one that
+//! tells all letters apart but for their case, `~` one of utf8mb3 (as all
 //! are outside of performance_schema), `!` NOT NULL; ENUM and SET are VARCHAR here.
 
 pub(super) const CHARACTER_SETS: &str = "\
@@ -8,7 +9,7 @@ pub(super) const CHARACTER_SETS: &str = "\
     MAXLEN int+!";
 
 pub(super) const CHECK_CONSTRAINTS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)!, \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)^!, \
     CHECK_CLAUSE text=!";
 
 pub(super) const COLLATIONS: &str = "\
@@ -22,7 +23,7 @@ pub(super) const COLLATION_CHARACTER_SET_APPLICABILITY: &str = "\
 // BIGINT as text compare them.
 pub(super) const COLUMNS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
-    varchar(64), ORDINAL_POSITION int+!, COLUMN_DEFAULT text=, IS_NULLABLE varchar(3)!, DATA_TYPE \
+    varchar(64)^, ORDINAL_POSITION int+!, COLUMN_DEFAULT text=, IS_NULLABLE varchar(3)!, DATA_TYPE \
     text=, CHARACTER_MAXIMUM_LENGTH bigint, CHARACTER_OCTET_LENGTH bigint, NUMERIC_PRECISION int+, \
     NUMERIC_SCALE int+, DATETIME_PRECISION int+, CHARACTER_SET_NAME varchar(64), COLLATION_NAME \
     varchar(64), COLUMN_TYPE text=!, COLUMN_KEY varchar(3)=!, EXTRA varchar(256), PRIVILEGES \
@@ -74,10 +75,10 @@ pub(super) const INNODB_TRX: &str = "\
 pub(super) const KEYWORDS: &str = "WORD varchar(128), RESERVED int";
 
 pub(super) const KEY_COLUMN_USAGE: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)^, \
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
-    varchar(64), ORDINAL_POSITION int+!, POSITION_IN_UNIQUE_CONSTRAINT int+, REFERENCED_TABLE_SCHEMA \
-    varchar(64)=, REFERENCED_TABLE_NAME varchar(64)=, REFERENCED_COLUMN_NAME varchar(64)";
+    varchar(64)^, ORDINAL_POSITION int+!, POSITION_IN_UNIQUE_CONSTRAINT int+, REFERENCED_TABLE_SCHEMA \
+    varchar(64)=, REFERENCED_TABLE_NAME varchar(64)=, REFERENCED_COLUMN_NAME varchar(64)^";
 
 pub(super) const PARAMETERS: &str = "\
     SPECIFIC_CATALOG varchar(64)=!, SPECIFIC_SCHEMA varchar(64)=!, SPECIFIC_NAME varchar(64)!, \
@@ -88,7 +89,7 @@ pub(super) const PARAMETERS: &str = "\
 
 pub(super) const PARTITIONS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, \
-    PARTITION_NAME varchar(64), SUBPARTITION_NAME varchar(64), PARTITION_ORDINAL_POSITION int+, \
+    PARTITION_NAME varchar(64)^, SUBPARTITION_NAME varchar(64)^, PARTITION_ORDINAL_POSITION int+, \
     SUBPARTITION_ORDINAL_POSITION int+, SECONDARY_LOAD varchar(1)=, PARTITION_METHOD varchar(13), \
     SUBPARTITION_METHOD varchar(13), PARTITION_EXPRESSION varchar(2048)=, SUBPARTITION_EXPRESSION \
     varchar(2048)=, PARTITION_DESCRIPTION text=, TABLE_ROWS bigint+, AVG_ROW_LENGTH bigint+, \
@@ -107,9 +108,9 @@ pub(super) const PROCESSLIST: &str = "\
     int!, STATE varchar(64), INFO text";
 
 pub(super) const REFERENTIAL_CONSTRAINTS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)^, \
     UNIQUE_CONSTRAINT_CATALOG varchar(64)=!, UNIQUE_CONSTRAINT_SCHEMA varchar(64)=!, \
-    UNIQUE_CONSTRAINT_NAME varchar(64), MATCH_OPTION varchar(7)=!, UPDATE_RULE varchar(11)=!, \
+    UNIQUE_CONSTRAINT_NAME varchar(64)^, MATCH_OPTION varchar(7)=!, UPDATE_RULE varchar(11)=!, \
     DELETE_RULE varchar(11)=!, TABLE_NAME varchar(64)=!, REFERENCED_TABLE_NAME varchar(64)=!";
 
 pub(super) const ROUTINES: &str = "\
@@ -134,8 +135,8 @@ pub(super) const SCHEMA_PRIVILEGES: &str = "\
 
 pub(super) const STATISTICS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, NON_UNIQUE \
-    int!, INDEX_SCHEMA varchar(64)=!, INDEX_NAME varchar(64), SEQ_IN_INDEX int+!, COLUMN_NAME \
-    varchar(64), COLLATION varchar(1), CARDINALITY bigint, SUB_PART bigint, PACKED text, NULLABLE \
+    int!, INDEX_SCHEMA varchar(64)=!, INDEX_NAME varchar(64)^, SEQ_IN_INDEX int+!, COLUMN_NAME \
+    varchar(64)^, COLLATION varchar(1), CARDINALITY bigint, SUB_PART bigint, PACKED text, NULLABLE \
     varchar(3)!, INDEX_TYPE varchar(11)=!, COMMENT varchar(8)!, INDEX_COMMENT varchar(2048)=!, \
     IS_VISIBLE varchar(3)!, EXPRESSION text=";
 
@@ -148,7 +149,7 @@ pub(super) const TABLES: &str = "\
     TABLE_COMMENT text";
 
 pub(super) const TABLE_CONSTRAINTS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64), \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)^, \
     TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, CONSTRAINT_TYPE varchar(11)=!, ENFORCED \
     varchar(3)=!";
 
@@ -449,10 +450,10 @@ pub(super) const SYSTEM_VARIABLES: &str = "\
 
 pub(super) const COLUMNS_EXTENSIONS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME \
-    varchar(64), ENGINE_ATTRIBUTE text, SECONDARY_ENGINE_ATTRIBUTE text";
+    varchar(64)^, ENGINE_ATTRIBUTE text, SECONDARY_ENGINE_ATTRIBUTE text";
 
 pub(super) const COLUMN_STATISTICS: &str = "\
-    SCHEMA_NAME varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME varchar(64)!, HISTOGRAM text!";
+    SCHEMA_NAME varchar(64)=!, TABLE_NAME varchar(64)=!, COLUMN_NAME varchar(64)^!, HISTOGRAM text!";
 
 pub(super) const INNODB_FOREIGN: &str = "\
     ID varchar(129)=, FOR_NAME varchar(129)=, REF_NAME varchar(129)=, N_COLS bigint!, TYPE bigint+!";
@@ -462,7 +463,7 @@ pub(super) const INNODB_FOREIGN_COLS: &str = "\
 
 pub(super) const JSON_DUALITY_VIEWS: &str = "\
     TABLE_CATALOG varchar(64)=!, TABLE_SCHEMA varchar(64)=!, TABLE_NAME varchar(64)=!, DEFINER \
-    varchar(288)=, SECURITY_TYPE varchar(7)=, JSON_COLUMN_NAME varchar(64)!, ROOT_TABLE_CATALOG \
+    varchar(288)=, SECURITY_TYPE varchar(7)=, JSON_COLUMN_NAME varchar(64)^!, ROOT_TABLE_CATALOG \
     varchar(64)=, ROOT_TABLE_SCHEMA varchar(64)=, ROOT_TABLE_NAME varchar(64)=, ALLOW_INSERT varchar(4), \
     ALLOW_UPDATE varchar(4), ALLOW_DELETE varchar(4), READ_ONLY varchar(4), STATUS varchar(7)!";
 
@@ -524,5 +525,5 @@ pub(super) const TABLES_EXTENSIONS: &str = "\
     text, SECONDARY_ENGINE_ATTRIBUTE text";
 
 pub(super) const TABLE_CONSTRAINTS_EXTENSIONS: &str = "\
-    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)!, \
+    CONSTRAINT_CATALOG varchar(64)=!, CONSTRAINT_SCHEMA varchar(64)=!, CONSTRAINT_NAME varchar(64)^!, \
     TABLE_NAME varchar(64)=!, ENGINE_ATTRIBUTE text, SECONDARY_ENGINE_ATTRIBUTE text";

@@ -8,6 +8,7 @@ mod definitions;
 mod door;
 mod error_log;
 mod extensions;
+mod figures;
 mod mariadb;
 mod metadata_locks;
 mod objects;
@@ -397,6 +398,18 @@ const ENTRIES: &[Entry] = &[
         "global_grants",
         def::MYSQL_GLOBAL_GRANTS,
         accounts::global_grants,
+    ),
+    (
+        "mysql",
+        "innodb_index_stats",
+        figures::INDEX_STATS,
+        figures::indexes,
+    ),
+    (
+        "mysql",
+        "innodb_table_stats",
+        figures::TABLE_STATS,
+        figures::tables,
     ),
     (
         "mysql",
@@ -893,6 +906,7 @@ fn column(database: &str, text: &str) -> Option<Column> {
     let (name, ty) = (words.next()?, words.next()?);
     let (ty, not_null) = ty.strip_suffix('!').map_or((ty, false), |ty| (ty, true));
     let (ty, utf8mb3) = ty.strip_suffix('~').map_or((ty, false), |ty| (ty, true));
+    let (ty, lower) = ty.strip_suffix('^').map_or((ty, false), |ty| (ty, true));
     let (ty, binary) = ty.strip_suffix('=').map_or((ty, false), |ty| (ty, true));
     let (ty, unsigned) = ty.strip_suffix('+').map_or((ty, false), |ty| (ty, true));
     let (ty, length) = ty
@@ -926,6 +940,7 @@ fn column(database: &str, text: &str) -> Option<Column> {
         let is_host = ["HOST", "PROCESSLIST_HOST", "MEMBER_HOST"].contains(&name);
         column.collation = match (utf8mb3, binary) {
             _ if is_blob => Collation::Binary,
+            _ if lower => Collation::Utf8mb3TolowerCi,
             (true, true) => Collation::Utf8mb3Bin,
             (true, false) => Collation::Utf8mb3GeneralCi,
             (false, _) if is_host => Collation::AsciiGeneralCi,

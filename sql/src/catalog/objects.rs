@@ -169,7 +169,7 @@ pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<
 
 /// The mean length of a table's rows, with their keys, and the length of all entries of its other
 /// indexes, in bytes: what they hold, without what pages leave free.
-fn bytes_of(engine: &Engine, table: &Table, rows: u64) -> (f64, f64) {
+pub(super) fn bytes_of(engine: &Engine, table: &Table, rows: u64) -> (f64, f64) {
     let known = |index: &Index| {
         let known = engine.known_statistics(table, index);
         known.or_else(|| engine.index_statistics(table, index))

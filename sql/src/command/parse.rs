@@ -249,7 +249,12 @@ fn refused(c: &mut Cursor) -> Parsed<Option<Command>> {
     }
     let word = String::from_utf8_lossy(c.text(c.peek())).to_ascii_uppercase();
     if c.peek().kind == Kind::Word && REFUSED.contains(&word.as_str()) {
-        return Err(SqlError::not_supported(word));
+        c.next();
+        // Alone they mean nothing, but for this one.
+        return Err(match c.peek().kind {
+            Kind::End if word != "RESIGNAL" => c.error(),
+            _ => SqlError::not_supported(word),
+        });
     }
     Ok(None)
 }

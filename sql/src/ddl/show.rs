@@ -178,13 +178,16 @@ fn column(column: &Column, table: &Table, style: Style) -> String {
     text
 }
 
-/// Character set and collation, as far as they are not the table's or were asked for.
+/// Character set and collation, as far as they are not the table's or were asked for. The default
+/// collation of a character set goes without saying; that of utf8mb4 has not always been the same.
 fn charset(column: &Column, table: &Table, text: &mut String) {
     let differs = column.collation != table.collation;
     if differs || column.explicit_collation {
         let _ = write!(text, " CHARACTER SET {}", column.collation.charset().name());
     }
-    if differs || column.explicit_collation || !column.collation.is_default() {
+    let is_known = column.collation.is_default()
+        && !(differs && column.collation.charset() == Charset::Utf8mb4);
+    if column.explicit_collation || !is_known {
         let _ = write!(text, " COLLATE {}", column.collation.name());
     }
 }

@@ -21,7 +21,7 @@
 //! DELETE SET NULL. `DELETE FROM country WHERE id = 1` locks country 1, finds and locks its cities,
 //! sets to NULL the city of each person of each of them, deletes the cities, deletes country 1.
 
-use super::{ExecContext, Stop, generated, insert::duplicate_entry, key::prefix_range};
+use super::{ExecContext, Stop, generated, insert::key_text, key::prefix_range};
 use crate::{
     error::SqlError,
     foreign_key_text,
@@ -263,7 +263,13 @@ fn children_at_delete(
                     ReferentialAction::Cascade => delete_child(child, (key, found), chain, context),
                     ReferentialAction::SetNull => {
                         let nulls = reference.key.columns.iter().map(|_| Value::Null);
-                        update_child(reference, (key, found), nulls.collect(), chain, context)
+                        update_child(
+                            reference,
+                            (key, found),
+                            nulls.collect(),
+                            (image, chain),
+                            context,
+                        )
                     }
                 }
             },
@@ -337,10 +343,27 @@ fn children_at_update(
                     false => Err(is_referenced(reference).into()),
                 };
             }
-            update_child(reference, (key, found), values, chain, context)
+            update_child(reference, (key, found), values, (after, chain), context)
         })?;
     }
     Ok(())
+}
+
+/// How many characters of a parent's key 1761 shows.
+const PARENT_KEY_MAX: usize = 192;
+
+/// 1761, with the whole key that the parent has in its index.
+fn duplicate_by_cascade(
+    reference: &Reference,
+    image: &[u8],
+    index: &str,
+) -> Result<SqlError, Stop> {
+    let parent = parent(reference)?;
+    let row = row::decode(&parent.table, image)?;
+    let key = key_text(&parent.table, &parent.index, &row);
+    let record: String = key.chars().take(PARENT_KEY_MAX).collect();
+    let (parent, child) = (&parent.table.name, &reference.child.name);
+    Ok(SqlError::duplicate_by_cascade(parent, record, child, index))
 }
 
 fn parent(reference: &Reference) -> Result<&Parent, Stop> {
@@ -398,27 +421,25 @@ fn changed_child(
     Ok((row, after))
 }
 
-/// Gives a child other values in the columns of its foreign key.
+/// Gives a child other values in the columns of its foreign key, because of its parent, which has
+/// this image or had it.
 fn update_child(
     reference: &Reference,
     (key, before): (&[u8], &[u8]),
     values: Vec<Value>,
-    above: &Chain<'_>,
+    (image, above): (&[u8], &Chain<'_>),
     context: &mut ExecContext,
 ) -> Result<(), Stop> {
     above.check_depth()?;
     let child = &reference.child;
-    let (row, after) = changed_child(reference, before, values, context)?;
+    let (_, after) = changed_child(reference, before, values, context)?;
     if after == before {
         return Ok(());
     }
     match context.txn.update(child, key, before, &after) {
         Ok(()) => {}
         Err(TxnError::DuplicateKey { index }) => {
-            let entry = duplicate_entry(child, &index, &row);
-            let parent = &parent(reference)?.table.name;
-            let error = SqlError::duplicate_by_cascade(parent, entry, &child.name, index);
-            return Err(error.into());
+            return Err(duplicate_by_cascade(reference, image, &index)?.into());
         }
         Err(error) => return Err(error.into()),
     }

@@ -20,7 +20,7 @@ use crate::{
 use cohort_engine::{
     invariant::broken,
     txn::{LockMode, OnConflict, Read},
-    types::{Collation, Column, ColumnType, DateTime, Table, Value, row},
+    types::{Collation, Column, ColumnType, DateTime, Index, Table, Value, row},
 };
 use std::sync::Arc;
 
@@ -840,15 +840,20 @@ pub(crate) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlEr
     SqlError::duplicate_entry(entry, format_args!("{}.{name}", table.name))
 }
 
+/// The values of a row's key, as 1062 shows them: so many characters of them.
+const DUPLICATE_MAX: usize = 64;
+
+fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> String {
+    let mut indexes = table.primary.iter().chain(&table.indexes);
+    let index = indexes.find(|index| index.name == name);
+    let entry = index.map_or_else(String::new, |index| key_text(table, index, row));
+    entry.chars().take(DUPLICATE_MAX).collect()
+}
+
 /// The values of a row's key, as errors show them.
-pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> String {
-    let index = table
-        .primary
-        .iter()
-        .chain(&table.indexes)
-        .find(|index| index.name == name);
+pub(super) fn key_text(table: &Table, index: &Index, row: &[Value]) -> String {
     let mut entry = Vec::new();
-    for (i, part) in index.iter().flat_map(|index| &index.parts).enumerate() {
+    for (i, part) in index.parts.iter().enumerate() {
         if i > 0 {
             entry.push(b'-');
         }
@@ -890,5 +895,5 @@ pub(super) fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> Strin
             Some(value) => text(value, decimals, &mut entry),
         }
     }
-    String::from_utf8_lossy(&entry).chars().take(64).collect()
+    String::from_utf8_lossy(&entry).into_owned()
 }

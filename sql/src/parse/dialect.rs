@@ -59,6 +59,9 @@ impl Dialect for MySql {
         expr: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
+        if let Err(error) = check_left(parser, expr) {
+            return Some(Err(error));
+        }
         if sounds_like_follows(parser) {
             return Some(sounds_like(parser, expr, precedence));
         }
@@ -69,15 +72,19 @@ impl Dialect for MySql {
         own.or_else(|| self.0.parse_infix(parser, expr, precedence))
     }
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
+        if OTHERS.iter().any(|word| word_follows(parser, word)) {
+            let first = parser.peek_token_ref();
+            return Some(parser.expected_ref("a statement", first));
+        }
         self.0.parse_statement(parser)
     }
     fn is_table_factor_alias(&self, explicit: bool, word: &Keyword, parser: &mut Parser) -> bool {
-        self.0.is_table_factor_alias(explicit, word, parser)
+        !is_variable_read(parser) && self.0.is_table_factor_alias(explicit, word, parser)
     }
     /// Words that go on after a select list are no aliases in it.
     fn is_select_item_alias(&self, explicit: bool, word: &Keyword, parser: &mut Parser) -> bool {
         let goes_on = matches!(word, Keyword::ON | Keyword::FOR);
-        explicit || !goes_on && self.is_column_alias(word, parser)
+        !is_variable_read(parser) && (explicit || !goes_on && self.is_column_alias(word, parser))
     }
     fn supports_bang_not_operator(&self) -> bool {
         true
@@ -206,6 +213,72 @@ pub(super) fn returning_behind(
         delete.returning = Some(parser.parse_comma_separated(Parser::parse_select_item)?);
     }
     Ok(())
+}
+
+/// Whether the word that was read last is a variable, which is no name of anything.
+fn is_variable_read(parser: &Parser) -> bool {
+    match &parser.get_current_token().token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.starts_with('@'),
+        _ => false,
+    }
+}
+
+/// Words that begin a statement for the library, but not for MySQL.
+const OTHERS: [&str; 26] = [
+    "ASSERT",
+    "ATTACH",
+    "CASE",
+    "CLOSE",
+    "COMMENT",
+    "COPY",
+    "DECLARE",
+    "DETACH",
+    "DISCARD",
+    "FETCH",
+    "IF",
+    "LISTEN",
+    "MERGE",
+    "MSCK",
+    "NOTIFY",
+    "OPEN",
+    "PRAGMA",
+    "PRINT",
+    "RAISE",
+    "RAISERROR",
+    "RETURN",
+    "THROW",
+    "UNLOAD",
+    "VACUUM",
+    "WAITFOR",
+    "WHILE",
+];
+
+/// What stands left of the operator that follows, where not everything may: `:=` is for user variables
+/// alone, and behind `a IS TRUE` and its kin nothing goes on but AND, OR and XOR.
+fn check_left(parser: &Parser, left: &Expr) -> Result<(), ParserError> {
+    let next = parser.peek_token_ref();
+    let is_variable = |name: &Ident| name.value.starts_with('@') && !name.value.starts_with("@@");
+    let is_right = match (&next.token, left) {
+        (Token::Assignment, Expr::Identifier(name)) => is_variable(name),
+        (Token::Assignment, _) => false,
+        (
+            token,
+            Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_),
+        ) => {
+            let joins = [Keyword::AND, Keyword::OR, Keyword::XOR];
+            matches!(token, Token::StringConcat) || is_word(parser, 0, &joins)
+        }
+        _ => true,
+    };
+    match is_right {
+        true => Ok(()),
+        false => parser.expected_ref("the end of the expression", next),
+    }
 }
 
 /// `IN ((SELECT …), 2)`, `IN ((SELECT …) + 1)`: a list. The library takes what begins like a query for one.

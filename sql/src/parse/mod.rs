@@ -27,7 +27,7 @@ use convert::Converter;
 use depth::Depth;
 pub use key::{key_name, key_position};
 use sqlparser::{
-    ast::Statement,
+    ast::{Spanned, Statement},
     parser::{Parser, ParserError},
     tokenizer::{Span, Token as Out, TokenWithSpan},
 };
@@ -618,8 +618,21 @@ fn tree(text: &Text<'_>, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Sta
     let next = parser.next_token();
     match next.token {
         Out::EOF | Out::SemiColon => Ok(statement),
-        _ => Err(text.error_at(index_of(next.span))),
+        _ => Err(match misplaced_alias(&statement) {
+            Some(select) => text.error_behind(select),
+            None => text.error_at(index_of(next.span)),
+        }),
     }
+}
+
+/// The SELECT of an INSERT behind which the library has taken an alias for one of the row:
+/// `INSERT INTO t SELECT * AS a FROM u`.
+fn misplaced_alias(statement: &Statement) -> Option<Span> {
+    let Statement::Insert(insert) = statement else {
+        return None;
+    };
+    let source = insert.source.as_ref()?;
+    insert.insert_alias.as_ref().map(|_| source.span())
 }
 
 fn index_of(span: Span) -> usize {

@@ -78,7 +78,10 @@ impl BlockHints {
                     }
                     // The session's variables are the session's. What is about ways that are not there is passed
                     // over, as MySQL passes over what does not apply.
-                    Hint::SetVariable(..) | Hint::BlockName(_) | Hint::Other(_) => {}
+                    Hint::SetVariable(..)
+                    | Hint::ResourceGroup(_)
+                    | Hint::BlockName(_)
+                    | Hint::Other(_) => {}
                     Hint::Join(..) | Hint::Index { .. } | Hint::Merge(..) | Hint::Hash(..) => {
                         match block(&hint).map(|name| (name, block_of(name))) {
                             None => all.push(token, hint),
@@ -121,9 +124,11 @@ fn block(hint: &Hint) -> Option<&str> {
     let first = match hint {
         Hint::Join(_, tables) | Hint::Merge(_, tables) | Hint::Hash(_, _, tables) => tables.first(),
         Hint::Index { table, .. } => Some(table),
-        Hint::ExecutionTime(_) | Hint::SetVariable(..) | Hint::BlockName(_) | Hint::Other(_) => {
-            None
-        }
+        Hint::ExecutionTime(_)
+        | Hint::SetVariable(..)
+        | Hint::ResourceGroup(_)
+        | Hint::BlockName(_)
+        | Hint::Other(_) => None,
     };
     first?.block.as_deref()
 }
@@ -132,6 +137,7 @@ fn name_of(hint: &Hint) -> &'static str {
     match hint {
         Hint::ExecutionTime(_) => "MAX_EXECUTION_TIME",
         Hint::SetVariable(..) => "SET_VAR",
+        Hint::ResourceGroup(_) => "RESOURCE_GROUP",
         Hint::BlockName(_) => "QB_NAME",
         Hint::Join(join, _) => join.name(),
         Hint::Index { hint, .. } | Hint::Hash(hint, ..) | Hint::Other(hint) => hint,
@@ -242,6 +248,7 @@ impl Planner<'_> {
                 Hint::Merge(..)
                 | Hint::ExecutionTime(_)
                 | Hint::SetVariable(..)
+                | Hint::ResourceGroup(_)
                 | Hint::BlockName(_)
                 | Hint::Other(_) => {}
             }

@@ -460,8 +460,8 @@ impl Planner<'_> {
         if qualify.is_some() {
             return Err(SqlError::not_supported("QUALIFY"));
         }
-        if into.is_some() {
-            return Err(SqlError::not_supported("SELECT … INTO"));
+        if let Some(into) = into {
+            return Err(self.refuse_into(into));
         }
         let text = self.text;
         text.refuse_behind("TOP", top.is_some())?;
@@ -610,6 +610,21 @@ impl Planner<'_> {
         let is_view = table.database == "information_schema" && !is_filled(&table.name);
         let name = names.name_of(at).map(|(name, _)| name.to_string());
         name.filter(|_| is_view)
+    }
+
+    /// Where INTO puts something that is no user variable.
+    fn refuse_into(&self, into: &ast::SelectInto) -> SqlError {
+        let is_variable = |name: &ast::Ident| name.value.starts_with('@');
+        for target in &into.targets {
+            match target {
+                ast::Expr::Identifier(name) if is_variable(name) => {}
+                // Only stored programs have such variables.
+                ast::Expr::Identifier(name) => return SqlError::undeclared_variable(&name.value),
+                ast::Expr::Value(value) => return self.text.error_at_span(value.span),
+                _ => break,
+            }
+        }
+        SqlError::not_supported("SELECT … INTO")
     }
 
     /// Refuses what may follow `*` elsewhere.

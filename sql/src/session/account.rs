@@ -621,7 +621,7 @@ pub(super) fn identified(account: &Account) -> String {
 }
 
 /// COMMENT is an attribute of that name; ATTRIBUTE adds to those that are there, and takes away
-/// those that are null.
+/// those that are null. Who had some has an empty object then.
 fn set_attributes(account: &mut Account, wanted: &Attributes) -> Result<(), SqlError> {
     let mut attributes = account.attributes.take().unwrap_or_default();
     match wanted {
@@ -640,7 +640,7 @@ fn set_attributes(account: &mut Account, wanted: &Attributes) -> Result<(), SqlE
             }
         }
     }
-    account.attributes = (!attributes.is_empty()).then_some(attributes);
+    account.attributes = Some(attributes);
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! SET_VAR: variables of the session that a statement's optimizer hints set as long as it runs.
+//! SET_VAR: variables of the session that a statement's optimizer hints set as long as it runs. And
+//! RESOURCE_GROUP: there are the two groups that MySQL always has, of which a session is in the one.
 
 use super::Session;
 use crate::{
@@ -100,7 +101,7 @@ impl Session {
     fn set_hinted(&mut self, sql: &[u8]) -> Option<Before> {
         memchr::memmem::find(sql, b"/*+")?;
         let mode = self.state.settings().lexer;
-        let set = variables_set(sql, mode);
+        let set = variables_set(hints_of_blocks(sql, mode));
         if set.is_empty() {
             return None;
         }
@@ -145,24 +146,56 @@ impl Session {
         }
         Some(before)
     }
+
+    /// What there is to say about the resource groups that the hints of a statement name.
+    pub(super) fn told_of_groups(&self, sql: &[u8]) -> Vec<SqlError> {
+        if memchr::memmem::find(sql, b"/*+").is_none() {
+            return Vec::new();
+        }
+        let blocks = hints_of_blocks(sql, self.state.settings().lexer);
+        let told = blocks.iter().enumerate();
+        let told = told.filter_map(|(at, hints)| self.told_of_group(at == 0, hints));
+        told.collect()
+    }
+
+    /// What there is to say about the resource group that the hints of a block name, the last one if there
+    /// are several. A session cannot leave its own group: nobody can make another.
+    fn told_of_group(&self, is_first: bool, hints: &[Hint]) -> Option<SqlError> {
+        let named = hints.iter().rev().find_map(|hint| match hint {
+            Hint::ResourceGroup(name) => Some(name),
+            _ => None,
+        })?;
+        match named.to_ascii_lowercase().as_str() {
+            _ if !is_first => Some(SqlError::hint_in_subquery()),
+            "usr_default" => None,
+            "sys_default" => Some(SqlError::system_resource_group(named, self.state.entry.id)),
+            _ => Some(SqlError::unknown_resource_group(named)),
+        }
+    }
 }
 
-/// What the hints of all query blocks of a text set: names and values.
-fn variables_set(sql: &[u8], mode: lexer::Mode) -> Vec<(String, Vec<u8>)> {
-    let mut set = Vec::new();
+/// What the hints of all query blocks set: names and values.
+fn variables_set(blocks: Vec<Vec<Hint>>) -> Vec<(String, Vec<u8>)> {
+    let hints = blocks.into_iter().flatten();
+    let set = hints.filter_map(|hint| match hint {
+        Hint::SetVariable(name, value) => Some((name, value)),
+        _ => None,
+    });
+    set.collect()
+}
+
+/// The hints of each query block of a text.
+fn hints_of_blocks(sql: &[u8], mode: lexer::Mode) -> Vec<Vec<Hint>> {
+    let mut blocks = Vec::new();
     let mut lexer = Lexer::new(sql, mode);
     loop {
         let token = lexer.next_token();
         if token.kind == Kind::End {
-            return set;
+            return blocks;
         }
         if hint::may_begin_block(&token, sql) {
             let behind = sql.get(token.end..).unwrap_or_default();
-            for hint in Hints::read(lexer::hints(behind), mode).hints {
-                if let Hint::SetVariable(name, value) = hint {
-                    set.push((name, value));
-                }
-            }
+            blocks.push(Hints::read(lexer::hints(behind), mode).hints);
         }
     }
 }

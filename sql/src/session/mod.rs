@@ -387,6 +387,8 @@ impl Session {
         out: &mut dyn Output,
     ) -> Result<(), SqlError> {
         self.names = names::beyond(sql, self.state.settings().lexer);
+        let told = self.told_of_groups(sql);
+        self.names.extend(told);
         if self.state.must_change_password {
             return self.change_expired_password(sql, out);
         }

@@ -226,22 +226,7 @@ impl Session {
         if let Some(warning) = warning {
             self.state.warnings.warn(warning);
         }
-        let deprecated = match variable.name {
-            name @ ("character_set_database" | "collation_database") => {
-                Some(SqlError::updating_deprecated(name))
-            }
-            "log_error_services" if text_of(&value).is_empty() => {
-                Some(SqlError::empty_error_log_pipeline())
-            }
-            "restrict_fk_on_non_standard_key" if value == Value::Int(0) => {
-                Some(SqlError::unsafe_parents())
-            }
-            name @ "restrict_fk_on_non_standard_key" => {
-                Some(SqlError::deprecated_without_replacement(name))
-            }
-            _ => None,
-        };
-        if let Some(warning) = deprecated {
+        if let Some(warning) = self.remark(variable, &value) {
             self.state.warnings.warn(warning);
         }
         if variable.name == "gtid_purged" {
@@ -250,6 +235,36 @@ impl Session {
             self.set_global(variable, value)
         } else {
             self.assign_session(scope, variable, value)
+        }
+    }
+
+    /// What there is to say about a value, though a variable can have it.
+    fn remark(&self, variable: &Variable, value: &Value) -> Option<SqlError> {
+        let global = |name| self.state.instance.globals.values().number(name);
+        let number = match value {
+            Value::UInt(number) => *number,
+            _ => 0,
+        };
+        match variable.name {
+            name @ ("character_set_database" | "collation_database") => {
+                Some(SqlError::updating_deprecated(name))
+            }
+            "log_error_services" if text_of(value).is_empty() => {
+                Some(SqlError::empty_error_log_pipeline())
+            }
+            "restrict_fk_on_non_standard_key" if *value == Value::Int(0) => {
+                Some(SqlError::unsafe_parents())
+            }
+            name @ "restrict_fk_on_non_standard_key" => {
+                Some(SqlError::deprecated_without_replacement(name))
+            }
+            "max_allowed_packet" if number < global("net_buffer_length") => {
+                Some(SqlError::packet_below_buffer())
+            }
+            "net_buffer_length" if number > global("max_allowed_packet") => {
+                Some(SqlError::packet_below_buffer())
+            }
+            _ => None,
         }
     }
 

@@ -292,10 +292,17 @@ impl Globals {
     #[must_use]
     pub fn session(&self) -> Variables {
         let globals = self.0.lock();
-        Variables {
+        let mut variables = Variables {
             values: globals.0.clone(),
             settings: Arc::clone(&globals.1),
+        };
+        drop(globals);
+        // Whoever is limited from the start may not join more.
+        let big = variables.values.number("max_join_size") == u64::MAX;
+        if big != variables.values.flag("sql_big_selects") {
+            variables.set_named("sql_big_selects", Value::Int(i64::from(big)));
         }
+        variables
     }
 }
 

@@ -140,7 +140,14 @@ fn crypt(
         return Ok(Value::Null);
     }
     let key = match args.len() {
-        ..=3 => folded(&key, mode, context),
+        ..=3 => {
+            // What was encrypted by it before can be read without a word.
+            if key.len() > mode.key_bytes && direction == Direction::Encrypt {
+                let told = SqlError::aes_key_size(mode.key_bytes);
+                context.warnings.warn(told);
+            }
+            folded(&key, mode)
+        }
         _ => derived(args, &key, mode, context)?,
     };
     let cipher = Cipher::new(&key);
@@ -181,12 +188,7 @@ fn initial(
 }
 
 /// The key, every byte of it mixed into as many as the cipher takes.
-fn folded(key: &[u8], mode: CipherMode, context: &mut EvalContext<'_>) -> Vec<u8> {
-    if key.len() > mode.key_bytes {
-        context
-            .warnings
-            .warn(SqlError::aes_key_size(mode.key_bytes));
-    }
+fn folded(key: &[u8], mode: CipherMode) -> Vec<u8> {
     let mut folded = vec![0; mode.key_bytes];
     for (i, byte) in key.iter().enumerate() {
         folded[i % mode.key_bytes] ^= byte;

@@ -177,6 +177,9 @@ pub(in crate::expr) fn digits_number(expr: &Expr) -> Option<u64> {
     }
 }
 
+/// How many characters of a literal MySQL's warnings show.
+const SHOWN_MAX: usize = 128;
+
 /// Tells of a hexadecimal or bit literal that has too many digits for a number.
 pub(in crate::expr) fn warn_of_digits(expr: &Expr, context: &mut EvalContext<'_>) {
     if let Some(digits) = digits(expr)
@@ -184,7 +187,9 @@ pub(in crate::expr) fn warn_of_digits(expr: &Expr, context: &mut EvalContext<'_>
         && let Expr::Literal(Value::Bytes(bytes), _) = expr
     {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let lost = SqlError::truncated_wrong_value("BINARY", format_args!("x'{hex}'"));
+        let literal = format!("x'{hex}'");
+        let shown = literal.get(..SHOWN_MAX).unwrap_or(&literal);
+        let lost = SqlError::truncated_wrong_value("BINARY", shown);
         context.warnings.warn(lost);
     }
 }

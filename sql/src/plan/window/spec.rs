@@ -152,7 +152,8 @@ impl Planner<'_> {
         let names = self.names();
         let outside = names.in_window.replace(whole.name.clone());
         let before = (names.clause, names.aliases);
-        names.aliases = Aliases::No;
+        // As in the select list: what it calls by a name, a query in a key may.
+        names.aliases = Aliases::Inside;
         let specified = self.specify_inside(&whole);
         let names = self.names();
         (names.clause, names.aliases) = before;

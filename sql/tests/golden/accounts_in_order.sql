@@ -1,0 +1,20 @@
+-- Accounts by host and user; attributes as JSON has them.
+CREATE USER zgolden1@localhost, zgolden2@'%', zgolden0@b, Agolden@b;
+SELECT user, host FROM mysql.user WHERE user LIKE '%golden_' OR user = 'Agolden';
+SELECT user, host, attribute FROM information_schema.user_attributes WHERE user LIKE '%golden%';
+GRANT SELECT ON golden.* TO zgolden1@localhost, zgolden2@'%', zgolden0@b, Agolden@b;
+GRANT BACKUP_ADMIN, RESOURCE_GROUP_ADMIN ON *.* TO zgolden1@localhost, zgolden2@'%';
+SELECT * FROM mysql.global_grants WHERE user LIKE '%golden%';
+GRANT zgolden2, Agolden@b TO zgolden1@localhost;
+GRANT zgolden1@localhost TO zgolden0@b;
+SELECT * FROM mysql.role_edges WHERE to_user LIKE '%golden%';
+ALTER USER zgolden2 COMMENT 'text';
+ALTER USER zgolden2 ATTRIBUTE '{"uid": "1", "speed": [1, {"bb": 1, "a": 2}]}';
+SELECT user_attributes FROM mysql.user WHERE user = 'zgolden2';
+SELECT attribute FROM information_schema.user_attributes WHERE user = 'zgolden2';
+ALTER USER zgolden2 ATTRIBUTE '{"uid": null, "speed": null, "comment": null}';
+SELECT attribute FROM information_schema.user_attributes WHERE user = 'zgolden2';
+SELECT user_attributes FROM mysql.user WHERE user = 'zgolden2';
+ALTER USER zgolden0@b ATTRIBUTE '{}';
+SHOW CREATE USER zgolden0@b;
+DROP USER zgolden1@localhost, zgolden2@'%', zgolden0@b, Agolden@b;

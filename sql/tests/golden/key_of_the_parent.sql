@@ -1,0 +1,28 @@
+-- 1761 shows the whole key of the parent's index, as the parent was to become.
+CREATE TABLE p (a INT, b INT, PRIMARY KEY (a, b));
+SET restrict_fk_on_non_standard_key = OFF;
+CREATE TABLE c (a INT PRIMARY KEY, FOREIGN KEY (a) REFERENCES p (a) ON UPDATE CASCADE);
+SET restrict_fk_on_non_standard_key = ON;
+INSERT INTO p VALUES (1, 2), (3, 4);
+INSERT INTO c VALUES (1), (3);
+UPDATE p SET a = 3 WHERE b = 2;
+CREATE TABLE q (b INT UNIQUE, id INT PRIMARY KEY, c VARCHAR(300));
+CREATE TABLE r (b INT UNIQUE, id INT PRIMARY KEY, FOREIGN KEY (b) REFERENCES q (b) ON UPDATE CASCADE);
+CREATE TABLE s (b INT, id INT PRIMARY KEY, UNIQUE KEY u (b), FOREIGN KEY (b) REFERENCES r (b) ON UPDATE CASCADE);
+SET foreign_key_checks = 0;
+INSERT INTO q VALUES (10, 1, 'x'), (20, 2, 'y');
+INSERT INTO r VALUES (10, 5);
+INSERT INTO s VALUES (10, 6), (11, 7);
+SET foreign_key_checks = 1;
+UPDATE q SET b = 11, c = 'zz' WHERE id = 1;
+SELECT * FROM q;
+SELECT * FROM s;
+CREATE TABLE t (a INT, b VARCHAR(512), PRIMARY KEY (a, b)) CHARSET latin1;
+CREATE TABLE u (id INT PRIMARY KEY, a INT, b VARCHAR(512), UNIQUE KEY k (a, b), FOREIGN KEY (a, b) REFERENCES t (a, b) ON UPDATE CASCADE) CHARSET latin1;
+INSERT INTO t VALUES (1, REPEAT('b', 400));
+SET foreign_key_checks = 0;
+INSERT INTO u VALUES (100, 1, REPEAT('b', 400)), (101, 3, REPEAT('b', 400));
+SET foreign_key_checks = 1;
+UPDATE t SET a = 3;
+UPDATE IGNORE t SET a = 3;
+SELECT a FROM t;

@@ -1,0 +1,14 @@
+-- RESOURCE_GROUP: there are two groups, and a session cannot leave its own.
+SELECT /*+ RESOURCE_GROUP(notexist) */ 1;
+SELECT /*+ RESOURCE_GROUP(USR_default) */ 1;
+SELECT /*+ RESOURCE_GROUP(usr_default) */ 1;
+SELECT /*+ RESOURCE_GROUP(a) RESOURCE_GROUP(b) */ 1;
+SELECT /*+ RESOURCE_GROUP(`a b`) */ 1;
+SELECT * FROM (SELECT /*+ RESOURCE_GROUP(a) */ 1) x;
+SELECT (SELECT /*+ RESOURCE_GROUP(a) */ 1);
+CREATE TABLE t (a INT);
+INSERT /*+ RESOURCE_GROUP(a) */ INTO t VALUES (1);
+UPDATE /*+ RESOURCE_GROUP(a) */ t SET a = 2;
+DELETE /*+ RESOURCE_GROUP(a) */ FROM t;
+PREPARE s FROM 'SELECT /*+ RESOURCE_GROUP(a) */ 1';
+EXECUTE s;

@@ -1,0 +1,28 @@
+-- SHOW CREATE TABLE: the default collation of a character set goes without saying, unless it was asked for.
+CREATE TABLE t (a INT) CHARSET latin1 SELECT _utf8mb4'a' x, _utf8mb3'b' y, _latin1'c' z, _latin1'd' COLLATE latin1_german1_ci w, _utf8mb4'a' COLLATE utf8mb4_bin v;
+SHOW CREATE TABLE t;
+CREATE TABLE u (a CHAR(3), e ENUM('a')) CHARSET latin5;
+ALTER TABLE u DEFAULT CHARSET latin2;
+SHOW CREATE TABLE u;
+ALTER TABLE u DEFAULT CHARSET utf8mb4, ADD n CHAR(3);
+SHOW CREATE TABLE u;
+ALTER TABLE u MODIFY a CHAR(4);
+SHOW CREATE TABLE u;
+CREATE TABLE w (a CHAR(3));
+ALTER TABLE w DEFAULT CHARSET latin1;
+SHOW CREATE TABLE w;
+CREATE TABLE x (a CHAR(3)) COLLATE utf8mb4_bin;
+ALTER TABLE x DEFAULT COLLATE utf8mb4_0900_ai_ci;
+SHOW CREATE TABLE x;
+CREATE TABLE y (a CHAR(3), b CHAR(3) CHARACTER SET latin1);
+ALTER TABLE y CONVERT TO CHARACTER SET latin5;
+SHOW CREATE TABLE y;
+ALTER TABLE y DEFAULT CHARSET latin1;
+SHOW CREATE TABLE y;
+CREATE TABLE z LIKE y;
+SHOW CREATE TABLE z;
+-- Names of columns and indexes are told apart but for their case.
+CREATE TABLE n (Á INT, á2 INT, a INT, b INT, C INT, Å INT, KEY á (a), KEY B (b), KEY c (C), KEY Z (b));
+SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'golden' AND TABLE_NAME = 'n' ORDER BY COLUMN_NAME;
+SELECT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = 'golden' AND TABLE_NAME = 'n' ORDER BY INDEX_NAME;
+SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'golden' AND TABLE_NAME = 'n' AND COLUMN_NAME = 'A';

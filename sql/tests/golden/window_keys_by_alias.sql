@@ -1,0 +1,13 @@
+-- Queries in the keys of windows may name what the select list computes; the keys themselves may not.
+CREATE TABLE ot (v INT);
+INSERT INTO ot VALUES (1), (2), (3);
+SELECT v + 1 AS b, SUM((SELECT b)) OVER (PARTITION BY (SELECT b)) AS s FROM ot;
+SELECT v + 1 AS b, SUM(1) OVER (ORDER BY (SELECT b) DESC) AS s FROM ot ORDER BY b;
+SELECT v + 1 AS b, SUM(1) OVER (PARTITION BY b) FROM ot;
+SELECT v + 1 AS b, SUM((SELECT b)) OVER w AS s FROM ot WINDOW w AS (PARTITION BY (SELECT b));
+SELECT SUM(v) OVER () AS b, SUM(1) OVER (ORDER BY (SELECT b)) FROM ot;
+SELECT v + 1 AS b, SUM(1) OVER (ORDER BY (SELECT b FROM ot j LIMIT 1)) FROM ot;
+SELECT MAX(v) AS b, SUM(1) OVER (ORDER BY (SELECT b)) FROM ot;
+SELECT v AS b, COUNT(*), SUM(1) OVER (ORDER BY (SELECT b)) FROM ot GROUP BY v;
+SELECT v AS b, ROW_NUMBER() OVER w AS n FROM ot WINDOW w AS (ORDER BY (SELECT b) DESC) ORDER BY b;
+SELECT v + 1 AS b FROM ot ORDER BY SUM(1) OVER (ORDER BY b);
