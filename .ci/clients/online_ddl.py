@@ -63,7 +63,8 @@ def alter(roll):
         f"RENAME INDEX {name} TO i{roll.randrange(6)}",
         "ADD COLUMN c INT DEFAULT 7", "ADD COLUMN c INT AS (a * 2) STORED",
         "ADD COLUMN c INT AS (a + 2) VIRTUAL", "ADD COLUMN c VARCHAR(9) FIRST",
-        "DROP COLUMN c", "DROP COLUMN c", "DROP COLUMN c",
+        "ADD COLUMN c INT DEFAULT 8 AFTER a, ALGORITHM=INPLACE", "ADD COLUMN c INT DEFAULT 9, ALGORITHM=INSTANT",
+        "DROP COLUMN c", "DROP COLUMN c", "DROP COLUMN c, ALGORITHM=COPY", "DROP COLUMN c, ALGORITHM=INSTANT",
         "ADD COLUMN n INT NOT NULL AUTO_INCREMENT UNIQUE", "DROP COLUMN n", "MODIFY n INT DEFAULT 0",
         "MODIFY n INT DEFAULT 0, ADD COLUMN m INT AUTO_INCREMENT UNIQUE", "DROP COLUMN m",
         "MODIFY a BIGINT", "MODIFY a INT", "MODIFY a INT AFTER b", "MODIFY a INT FIRST",
@@ -405,7 +406,7 @@ def one_by_one(server):
     assert ask("SELECT id FROM big FORCE INDEX (a) WHERE a < 1") == ((6,), (5,))
 
     # Its progress is told, and KILL leaves the table as it was.
-    for action, stage in (("ADD INDEX b (b)", "%read PK%"), ("ADD COLUMN c INT DEFAULT 3 FIRST", "%copy to tmp table")):
+    for action, stage in (("ADD INDEX b (b)", "%read PK%"), ("ADD COLUMN c INT DEFAULT 3 FIRST, ALGORITHM=INPLACE", "%copy to tmp table")):
         before = ask("SHOW CREATE TABLE big")
         altering = Altering(server, f"ALTER TABLE big {action}")
         seen = until(f"the progress of {action}", lambda: ask(
@@ -419,6 +420,16 @@ def one_by_one(server):
         assert ask("SHOW CREATE TABLE big") == before
         assert ask("CHECK TABLE big")[0][3] == "OK"
         assert not ask("SELECT * FROM performance_schema.events_stages_current")
+
+    # Rows that only change their shape are there at once, and stay as they are while they are moved.
+    ask("ALTER TABLE big ADD COLUMN c INT DEFAULT 3 FIRST, ALGORITHM=INSTANT")
+    for turn in range(8):
+        assert ask("SELECT COUNT(*), MIN(c), MAX(c) FROM big") == ((131072, 3, 3 + bool(turn)),)
+        ask(f"UPDATE big SET c = 4 WHERE id = {1 + 997 * turn}")
+        assert ask(f"SELECT c FROM big WHERE id IN ({1 + 997 * turn}, {2 + 997 * turn}) ORDER BY id") == ((4,), (3,))
+    ask("ALTER TABLE big DROP COLUMN c, ALGORITHM=INSTANT")
+    assert ask("SHOW CREATE TABLE big") == before
+    assert ask("CHECK TABLE big")[0][3] == "OK"
 
     # What LOCK says is obeyed.
     for lock, reads, held in (("SHARED", True, "SHARED_NO_WRITE"), ("EXCLUSIVE", False, "EXCLUSIVE")):
