@@ -19,7 +19,7 @@ use crate::{
 };
 use cohort_engine::{
     invariant::broken,
-    txn::{LockMode, OnConflict, Read},
+    txn::{LockMode, OnConflict, Read, Spacing},
     types::{Collation, Column, ColumnType, DateTime, Index, Table, Value, row},
 };
 use std::sync::Arc;
@@ -459,12 +459,7 @@ impl<'p> Inserter<'p> {
         if let Some(given) = given {
             if given > 0 {
                 self.given = given;
-                // What was reserved may be below it: MySQL goes on above.
-                if self.reserved.contains(&given) {
-                    self.reserved.start = spacing.after(given);
-                } else if given >= self.reserved.end {
-                    self.reserved = 0..0;
-                }
+                self.go_on_above(given, spacing);
             }
             self.last_id = given;
             return Ok(());
@@ -518,6 +513,15 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
+    /// A row has this value by itself. What was reserved may be below it: MySQL goes on above.
+    fn go_on_above(&mut self, value: u64, spacing: Spacing) {
+        if self.reserved.contains(&value) {
+            self.reserved.start = spacing.after(value);
+        } else if value >= self.reserved.end {
+            self.reserved = 0..0;
+        }
+    }
+
     /// Computes what is left of the row, and puts it into the table.
     pub(super) fn finish_row(&mut self, context: &mut ExecContext) -> Result<Fate, Stop> {
         self.check_required(context)?;
@@ -564,6 +568,10 @@ impl<'p> Inserter<'p> {
             };
             if self.duplicate(&index, context)? {
                 self.give_back(reserved, context);
+                if self.plan.on_duplicate.is_some() && self.auto.is_some() {
+                    // The row that was changed may have taken it: id = VALUES(id).
+                    self.go_on_above(self.last_id, context.auto_increment);
+                }
                 return Ok(Fate::Left);
             }
         }

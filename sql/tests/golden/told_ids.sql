@@ -170,3 +170,16 @@ insert into t values(7,1,1);
 SELECT LAST_INSERT_ID(0);
 insert into t values(1,2,3),(7,1,1) on duplicate key update v=v;
 SELECT LAST_INSERT_ID();
+-- What a changed row takes of the values that were given is not given again.
+TRUNCATE t;
+INSERT INTO t VALUES (7, 1, 1);
+INSERT INTO t VALUES (NULL, 1, 2), (NULL, 1, 5), (NULL, 9, 9) ON DUPLICATE KEY UPDATE id = VALUES(id), v = VALUES(v);
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (NULL, 1, 2), (4, 9, 5), (NULL, 9, 6), (NULL, 3, 3) ON DUPLICATE KEY UPDATE id = VALUES(id), v = VALUES(v);
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (NULL, 1, 2), (NULL, 8, 8), (NULL, 3, 4) ON DUPLICATE KEY UPDATE id = id + 1;
+SELECT * FROM t ORDER BY id;
+INSERT IGNORE INTO t VALUES (NULL, 1, 2), (NULL, 8, 8), (NULL, 77, 4) ON DUPLICATE KEY UPDATE u = 3;
+SELECT * FROM t ORDER BY id;
+INSERT INTO t VALUES (NULL, 78, 4);
+SELECT * FROM t ORDER BY id;
