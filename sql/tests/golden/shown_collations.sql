@@ -1,5 +1,5 @@
 -- SHOW CREATE TABLE: the default collation of a character set goes without saying, unless it was asked for.
-CREATE TABLE t (a INT) CHARSET latin1 SELECT _utf8mb4'a' x, _utf8mb3'b' y, _latin1'c' z, _latin1'd' COLLATE latin1_german1_ci w, _utf8mb4'a' COLLATE utf8mb4_bin v;
+CREATE TABLE t (a INT) CHARSET latin1 SELECT _utf8mb4'a' x, _latin1'c' z, _latin1'd' COLLATE latin1_german1_ci w, _utf8mb4'a' COLLATE utf8mb4_bin v;
 SHOW CREATE TABLE t;
 CREATE TABLE u (a CHAR(3), e ENUM('a')) CHARSET latin5;
 ALTER TABLE u DEFAULT CHARSET latin2;
