@@ -236,7 +236,7 @@ impl Engine {
             building::check_references(inner, new, &related.checked, descriptor)?;
         }
         if matches!(change, SchemaChange::Reshape { .. }) {
-            inner.checkpoint_now()?;
+            inner.come_up_with_writers(descriptor)?;
         }
         if last > first {
             inner.close(owner, &barred, statement, lock_wait_ms)?;

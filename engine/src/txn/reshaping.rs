@@ -9,6 +9,7 @@
 
 use super::{
     TxnError,
+    descriptor::Descriptor,
     dictionary::Dictionary,
     engine::{Engine, Inner},
     entry::malformed,
@@ -34,6 +35,11 @@ use std::{
 /// their pages stay in it.
 const STEP_BYTES: usize = if cfg!(test) { 64 } else { 1 << 20 };
 const CACHE_PER_STEP: usize = 16;
+
+/// So many checkpoints at most come before the lock.
+const ROUNDS_MAX: u32 = 8;
+/// A checkpoint that took no longer had little to do.
+const LITTLE_NS: u64 = 10_000_000;
 
 /// A tree that was put over that of a table's rows. Unless the definition that owns it is logged, it is taken off
 /// again.
@@ -114,6 +120,21 @@ impl Engine {
 }
 
 impl Inner {
+    /// Has checkpoints take what was committed, one after the other: each has what came during the one before,
+    /// so that what the last one has, while all others wait, is little.
+    pub(super) fn come_up_with_writers(&self, descriptor: &Descriptor) -> Result<(), TxnError> {
+        for _ in 0..ROUNDS_MAX {
+            let begun = self.env.monotonic_nanos();
+            self.checkpoint_now()?;
+            if descriptor.is_killed() {
+                return Err(TxnError::Killed);
+            }
+            if self.env.monotonic_nanos().saturating_sub(begun) < LITTLE_NS {
+                break;
+            }
+        }
+        Ok(())
+    }
     /// Makes one durable change of the Base, which counts as a build. Returns its number.
     pub(super) fn change_base(
         &self,
