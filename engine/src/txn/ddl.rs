@@ -499,6 +499,9 @@ impl Inner {
             }
             SchemaChange::Reshape { old, mut new, .. } => {
                 unchanged(dictionary, &old)?;
+                if new.full_name() != old.full_name() {
+                    free(&new.database, &new.name)?;
+                }
                 new.since = 0;
                 records.push(dictionary::put_table(&new));
             }

@@ -20,7 +20,7 @@ use crate::{
     env::Notice,
     store::{
         StoreError,
-        base::{Base, BaseSnapshot, BaseWrite},
+        base::{BaseSnapshot, BaseWrite},
     },
     types::{Table, TreeId, row::Reshape},
 };
@@ -225,7 +225,10 @@ pub(super) fn copied_trees(
 }
 
 /// Some trees, and all that are below them.
-fn with_below(layered: &[(TreeId, TreeId)], mut trees: HashSet<TreeId>) -> HashSet<TreeId> {
+pub(super) fn with_below(
+    layered: &[(TreeId, TreeId)],
+    mut trees: HashSet<TreeId>,
+) -> HashSet<TreeId> {
     // A tree below another one can be over a third.
     for _ in layered {
         let below = layered.iter().filter(|(tree, _)| trees.contains(tree));
@@ -233,22 +236,4 @@ fn with_below(layered: &[(TreeId, TreeId)], mut trees: HashSet<TreeId>) -> HashS
         trees.extend(below);
     }
     trees
-}
-
-/// When the engine opens: takes trees off others that no table owns. Returns the trees that have rows of those
-/// that are owned.
-pub(super) fn take_off_orphans(
-    base: &Base,
-    owned: &HashSet<TreeId>,
-) -> Result<HashSet<TreeId>, StoreError> {
-    let layered = base.snapshot()?.layered();
-    let needed = with_below(&layered, owned.clone());
-    let orphans = layered.iter().filter(|(tree, _)| !needed.contains(tree));
-    let orphans: Vec<TreeId> = orphans.map(|(tree, _)| *tree).collect();
-    if !orphans.is_empty() {
-        let write = base.write()?;
-        orphans.iter().try_for_each(|tree| write.take_off(*tree))?;
-        write.commit()?;
-    }
-    Ok(needed)
 }

@@ -32,7 +32,7 @@ use super::{
     owner::SOURCE,
     prepared_list::{ORIGIN, Prepared, Record, Records},
     progress::Builds,
-    reshaping::take_off_orphans,
+    reshaping::with_below,
     table_state::TableState,
     writes::{BUILD, COUNTER},
 };
@@ -647,15 +647,18 @@ fn unreadable(error: &dyn std::fmt::Display) -> OpenError {
 
 /// Removes trees that no table owns: of an index build or a rebuild that a crash cut short.
 fn drop_orphans(env: &Env, base: &Base, dictionary: &Dictionary) -> Result<(), StoreError> {
-    let owned: HashSet<TreeId> = dictionary.trees().collect();
-    let needed = take_off_orphans(base, &owned)?;
-    let mut orphans = base.snapshot()?.trees()?;
+    let snapshot = base.snapshot()?;
+    let needed = with_below(&snapshot.layered(), dictionary.trees().collect());
+    let mut orphans = snapshot.trees()?;
+    drop(snapshot);
     orphans.retain(|tree| !needed.contains(tree));
     if orphans.is_empty() {
         return Ok(());
     }
     let drop_all = || {
         let write = base.write()?;
+        // First, for what is below one of them may be a table's rows.
+        orphans.iter().try_for_each(|tree| write.take_off(*tree))?;
         orphans.iter().try_for_each(|tree| write.drop_tree(*tree))?;
         write.commit()
     };

@@ -255,7 +255,12 @@ fn damage_of_rows_in_an_older_shape_is_an_error_and_never_an_answer() {
 
 /// Rows get another shape, which is the one they have.
 fn put_over(engine: &Engine, table: &Arc<Table>) {
+    change(engine, over(engine, table, &table.name)).unwrap();
+}
+
+fn over(engine: &Engine, table: &Arc<Table>, name: &str) -> SchemaChange<'static> {
     let mut new = Table::clone(table);
+    name.clone_into(&mut new.name);
     new.rows = engine.new_id();
     let primary = new.primary.iter_mut();
     primary.for_each(|primary| primary.tree = new.rows);
@@ -263,7 +268,18 @@ fn put_over(engine: &Engine, table: &Arc<Table>) {
     let sources: Vec<_> = (0..columns.len()).map(row::Source::Column).collect();
     let reshape = row::Reshape::new(columns, columns, &sources).unwrap();
     let old = Arc::clone(table);
-    change(engine, SchemaChange::Reshape { old, new, reshape }).unwrap();
+    SchemaChange::Reshape { old, new, reshape }
+}
+
+#[test]
+fn rows_of_another_shape_take_no_name_that_is_taken() {
+    let engine = open(&disk().env());
+    let t = create(&engine);
+    create_table(&engine, "other", true);
+    let taken = change(&engine, over(&engine, &t, "other"));
+    assert!(matches!(taken, Err(TxnError::TableChanged)), "{taken:?}");
+    change(&engine, over(&engine, &t, "free")).unwrap();
+    assert!(engine.dictionary().table("test", "t").is_none());
 }
 
 #[test]
