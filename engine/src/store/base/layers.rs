@@ -15,12 +15,12 @@
 //! The layers are part of the file, in a table of its own: the key is the upper tree's number, 4 bytes big
 //! endian; the value is JSON of [`Layer`]. Dropping a tree drops those below it.
 
-use super::opened::{Definition, reading};
+use super::opened::{Definition, Pair, pairs, reading};
 use crate::{
     store::StoreError,
     types::{IdMap, TreeId, row::Reshape},
 };
-use redb::{ReadTransaction, TableError};
+use redb::ReadTransaction;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -72,21 +72,8 @@ impl Layer {
 
 /// All of them.
 pub(super) fn read(transaction: &ReadTransaction) -> Result<Layers, StoreError> {
-    let pairs = reading(|| {
-        let table = match transaction.open_table(LAYERS) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(error.to_string()),
-        };
-        let failed = |error: redb::StorageError| error.to_string();
-        let range = table.range::<&[u8]>(..).map_err(failed)?;
-        let pairs = range.map(|entry| {
-            let (key, value) = entry.map_err(failed)?;
-            Ok((key.value().to_vec(), value.value().to_vec()))
-        });
-        pairs.collect::<Result<Vec<_>, String>>()
-    })?;
-    let layer = |(key, value): &(Vec<u8>, Vec<u8>)| {
+    let pairs = reading(|| pairs(transaction, LAYERS))?;
+    let layer = |(key, value): &Pair| {
         let tree = key.as_slice().try_into().ok()?;
         let layer = serde_json::from_slice(value).ok()?;
         Some((TreeId::from_be_bytes(tree), Arc::new(layer)))

@@ -54,9 +54,9 @@ use current::{Current, Health};
 use opened::{Names, Opened, lost};
 
 pub use moving::Moving;
-pub use opened::PAGE;
+pub use opened::{PAGE, Pair};
 pub use range::{BaseItem, BaseRange};
-pub use snapshot::{BaseSnapshot, Pair};
+pub use snapshot::BaseSnapshot;
 pub use write::{BaseWrite, TreeWriter};
 
 /// So long a change of a file that was opened anew waits for snapshots from before.

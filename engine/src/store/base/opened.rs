@@ -7,7 +7,7 @@ use crate::{
     },
     types::TreeId,
 };
-use redb::{Database, ReadOnlyTable, TableDefinition};
+use redb::{Database, ReadOnlyTable, ReadTransaction, TableDefinition, TableError};
 use std::{
     fmt::Display,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -27,6 +27,28 @@ pub const PAGE: usize = 4096;
 
 pub(super) fn tree_name(tree: TreeId) -> String {
     format!("t{tree}")
+}
+
+/// A key and its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
+/// All of a small table; nothing if there is none.
+pub(super) fn pairs(
+    transaction: &ReadTransaction,
+    definition: Definition<'_>,
+) -> Result<Vec<Pair>, String> {
+    let failed = |error: redb::StorageError| error.to_string();
+    let table = match transaction.open_table(definition) {
+        Ok(table) => table,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let range = table.range::<&[u8]>(..).map_err(failed)?;
+    let pairs = range.map(|entry| {
+        let (key, value) = entry.map_err(failed)?;
+        Ok((key.value().to_vec(), value.value().to_vec()))
+    });
+    pairs.collect()
 }
 
 /// Calls redb to read. What it reports, and what unwinds through it, become errors.

@@ -2,7 +2,7 @@
 
 use super::{
     layers::{self, Layer, Layers},
-    opened::{Definition, META, Opened, TreeReader, reading, tree_name},
+    opened::{Definition, META, Opened, Pair, TreeReader, pairs, reading, tree_name},
     range::{BaseRange, StoredRange},
 };
 use crate::{
@@ -14,9 +14,6 @@ use redb::{
     AccessGuard, ReadTransaction, ReadableDatabase, ReadableTableMetadata, TableError, TableHandle,
 };
 use std::{collections::BTreeSet, fmt::Display, ops::Bound, sync::Arc};
-
-/// A key and its value.
-pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// The Base as of one commit.
 pub struct BaseSnapshot {
@@ -196,21 +193,6 @@ impl BaseSnapshot {
     }
     /// All of `meta`.
     pub fn meta(&self) -> Result<Vec<Pair>, StoreError> {
-        self.read(None, || {
-            let table = match self.transaction.open_table(META) {
-                Ok(table) => table,
-                Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-                Err(error) => return Err(error.to_string()),
-            };
-            let range = table
-                .range::<&[u8]>(..)
-                .map_err(|error| error.to_string())?;
-            let pairs = range.map(|entry| {
-                let (key, value) = entry?;
-                Ok((key.value().to_vec(), value.value().to_vec()))
-            });
-            let pairs: Result<_, redb::StorageError> = pairs.collect();
-            pairs.map_err(|error| error.to_string())
-        })
+        self.read(None, || pairs(&self.transaction, META))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{
     layers::Layer,
-    snapshot::{BaseSnapshot, Pair},
+    opened::Pair,
+    snapshot::BaseSnapshot,
     write::{BaseWrite, TreeWriter},
 };
 use crate::{
