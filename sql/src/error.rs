@@ -742,6 +742,7 @@ impl From<TxnError> for SqlError {
             TxnError::ReadLocked => SqlError::read_locked(),
             TxnError::Killed => SqlError::query_interrupted(),
             TxnError::Storage(why) => SqlError::storage_failed(why),
+            TxnError::Temporary { file, why } => SqlError::error_on_write(file, why),
             TxnError::Full(why) => SqlError::disk_full(why),
             TxnError::Damaged { table, place } => {
                 let table = table.unwrap_or_else(|| "the data dictionary".to_owned());

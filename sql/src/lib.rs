@@ -43,7 +43,6 @@ mod show;
 mod state;
 pub mod statements;
 pub mod status;
-mod temporary;
 pub mod text;
 mod user_locks;
 pub mod users;

@@ -16,18 +16,20 @@ mod real;
 pub mod splitmix;
 mod spread;
 mod stats;
+mod temporary;
 
 pub use disk::{Backend, Foreign, Handle, Mode, is_full};
 pub use notices::{Level, Notice, Subsystem};
 pub use parallel::{Alone, alone, on_all_processors, processors, with_helpers, with_readers};
 pub use spread::{Spread, Spreading};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
+pub use temporary::{TemporaryError, TemporaryFile};
 
 use stats::{Counters, Registry};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -37,6 +39,8 @@ pub struct Env {
     backend: Arc<dyn Backend>,
     registry: Arc<Registry>,
     listener: Arc<OnceLock<Listener>>,
+    /// The next temporary file's number.
+    temporary: Arc<AtomicU64>,
 }
 
 /// Who hears what the engine has to tell an operator.
@@ -56,6 +60,7 @@ impl Env {
             backend,
             registry: Arc::default(),
             listener: Arc::default(),
+            temporary: Arc::default(),
         }
     }
 

@@ -39,7 +39,7 @@ use super::{
 };
 use crate::{
     Seq,
-    env::alone,
+    env::{TemporaryError, TemporaryFile, alone},
     store::{
         Delta, Horizon, Stamp, TextTree, TreeKey,
         base::{BaseSnapshot, BaseWrite},
@@ -122,8 +122,15 @@ impl Site for Live<'_> {
         self.changed.set(true);
         Ok(())
     }
-    fn check(&self) -> Result<(), TxnError> {
-        self.progress.add(KILL_CHECK);
+    fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
+        self.inner.base.temporary_file()
+    }
+    fn merges(&self, entries: u64) {
+        let now = self.inner.env.wall_micros();
+        self.progress.stage(Stage::Merge, entries, now);
+    }
+    fn check(&self, done: u64) -> Result<(), TxnError> {
+        self.progress.add(done);
         self.descriptor.waiting.offer(self.pace.is_none());
         if let Some(pace) = &self.pace {
             pace.rest(self.inner, self.descriptor);
@@ -443,7 +450,7 @@ impl Follower<'_, '_> {
         while let Some(item) = keys.next(false)? {
             count += 1;
             if count.is_multiple_of(KILL_CHECK) {
-                site.check()?;
+                site.check(KILL_CHECK)?;
             }
             let was = before.get(rows, item.key(), <[u8]>::to_vec)?;
             let is = after.get(rows, item.key(), <[u8]>::to_vec)?;

@@ -1,6 +1,8 @@
 //! Why a transaction's operation failed, or an engine does not start.
 
-use crate::{invariant::Broken, log::LogError, store::StoreError, types::Gtid};
+use crate::{
+    env::TemporaryError, invariant::Broken, log::LogError, store::StoreError, types::Gtid,
+};
 use std::fmt;
 
 /// Why a transaction's operation failed, by what the caller must do.
@@ -46,6 +48,13 @@ pub enum TxnError {
     Storage(String),
     /// The disk is full. What was to be written is not; once there is room, writing goes on.
     Full(String),
+    /// A temporary file could not be made, written or read: 1026.
+    Temporary {
+        /// Its path.
+        file: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The disk returned other bytes than were written: what the statement reads is lost there,
     /// and nothing else.
     Damaged {
@@ -92,6 +101,7 @@ impl fmt::Display for TxnError {
             | TxnError::Full(why)
             | TxnError::Corrupt(why)
             | TxnError::Conversion(why) => f.write_str(why),
+            TxnError::Temporary { file, why } => write!(f, "temporary file {file}: {why}"),
             TxnError::Broken(broken) => broken.fmt(f),
             TxnError::Executed(gtid) => LogError::Executed(*gtid).fmt(f),
             TxnError::Damaged { table: None, place } => write!(f, "damaged: {place}"),
@@ -117,6 +127,15 @@ impl From<StoreError> for TxnError {
             StoreError::Damaged { table, place } => TxnError::Damaged { table, place },
             StoreError::Full(text) => TxnError::Full(text),
             StoreError::Io(text) => TxnError::Storage(text),
+        }
+    }
+}
+
+impl From<TemporaryError> for TxnError {
+    fn from(error: TemporaryError) -> TxnError {
+        TxnError::Temporary {
+            file: error.path.display().to_string(),
+            why: error.error.to_string(),
         }
     }
 }

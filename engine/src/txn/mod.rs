@@ -17,7 +17,8 @@
 //! | `owner`, `waiting`, `waiter` | sessions; how they wait; waits for locks |
 //! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
 //! | `dictionary`, `ddl` | the data dictionary, its changes |
-//! | `build`, `building`, `progress` | trees made in bulk; beside writers; how far that is |
+//! | `build`, `runs` | trees made in bulk; sorting what they are made of |
+//! | `building`, `progress` | making them beside writers; how far that is |
 //! | `creation` | a table that is made together with its rows |
 //! | `temporary`, `temporary_ddl` | tables of one session; making and changing them |
 //! | `table_state`, `auto_increment` | what is known of a table beside its definition; its next values |
@@ -70,6 +71,7 @@ mod replies;
 mod reshaping;
 pub mod restore;
 mod row_change;
+mod runs;
 mod search;
 mod snapshot;
 mod statistics;

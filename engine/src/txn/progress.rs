@@ -15,6 +15,8 @@ use std::{
 pub enum Stage {
     /// It reads the rows.
     Rows,
+    /// It merges what it has sorted in parts into the new trees.
+    Merge,
     /// It follows what others have changed meanwhile.
     Log,
     /// It is in the end, and logged.
@@ -61,7 +63,7 @@ impl Progress {
         self.completed.fetch_add(rows, Ordering::Relaxed);
     }
     fn info(&self) -> BuildProgress {
-        let stages = [Stage::Rows, Stage::Log, Stage::End];
+        let stages = [Stage::Rows, Stage::Merge, Stage::Log, Stage::End];
         let is_it = |stage: &Stage| *stage as u8 == self.stage.load(Ordering::Relaxed);
         let estimated = self.estimated.load(Ordering::Relaxed);
         BuildProgress {

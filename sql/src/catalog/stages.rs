@@ -19,6 +19,7 @@ fn name(build: &BuildProgress) -> &'static str {
     match (build.stage, build.copies) {
         (Stage::Rows, true) => "stage/sql/copy to tmp table",
         (Stage::Rows, false) => "stage/innodb/alter table (read PK and internal sort)",
+        (Stage::Merge, _) => "stage/innodb/alter table (merge sort)",
         (Stage::Log, true) => "stage/innodb/alter table (log apply table)",
         (Stage::Log, false) => "stage/innodb/alter table (log apply index)",
         (Stage::End, _) => "stage/innodb/alter table (end)",

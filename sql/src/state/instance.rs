@@ -16,7 +16,6 @@ use crate::{
     privileges::quoted_account,
     rights::Rights,
     statements::{Audit, Digests, QueryLogs},
-    temporary,
     user_locks::UserLocks,
     users::{Account, Users},
     variables::{
@@ -120,7 +119,6 @@ impl Instance {
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Arc<Instance> {
         let started_micros = engine.env().wall_micros();
-        temporary::clear(&engine);
         let globals = Globals::default();
         describe(&globals, &engine);
         let query_logs = Arc::new(QueryLogs::new(engine.env().clone(), engine.dir()));

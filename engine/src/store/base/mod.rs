@@ -35,7 +35,10 @@ use super::{
     StoreError,
     file::{BaseFile, Traffic},
 };
-use crate::{env::Env, types::TreeId};
+use crate::{
+    env::{Env, TemporaryError, TemporaryFile},
+    types::TreeId,
+};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
@@ -105,6 +108,11 @@ impl Base {
             names,
             traffic,
         })
+    }
+    /// Makes a temporary file beside it.
+    pub fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        self.env.temporary_file(directory)
     }
     /// What was read and written.
     pub fn traffic(&self) -> &Traffic {

@@ -5,6 +5,7 @@
 
 use crate::{
     Seq,
+    env::{TemporaryError, TemporaryFile},
     log::{Change, LoggedStatement, changes, statement},
     store::base::{Base, BaseWrite},
     txn::{
@@ -68,7 +69,11 @@ impl Site for Offline<'_> {
         change(&mut write)?;
         Ok(write.commit()?)
     }
-    fn check(&self) -> Result<(), TxnError> {
+    fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
+        self.base.temporary_file()
+    }
+    fn merges(&self, _entries: u64) {}
+    fn check(&self, _done: u64) -> Result<(), TxnError> {
         Ok(())
     }
 }

@@ -172,12 +172,14 @@ pub(super) fn lock_directory(env: &Env, dir: &Path) -> Result<Box<dyn Send + Syn
     };
     env.create_dir(dir).map_err(fail)?;
     let lock = env.lock(&dir.join("cohort.lock")).map_err(fail)?;
-    lock.ok_or_else(|| {
+    let lock = lock.ok_or_else(|| {
         OpenError(format!(
             "another server uses the data directory {}: stop it, or choose another directory",
             dir.display()
         ))
-    })
+    })?;
+    env.clear_temporary_files(dir);
+    Ok(lock)
 }
 
 /// Opens the Base, or makes one in a new data directory.

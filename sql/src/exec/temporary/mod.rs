@@ -1,24 +1,16 @@
 //! Temporary files: rows that a statement keeps beyond what it may have in memory.
-//!
-//! They are never synced, and are removed with the value that stands for them; what a crash left is
-//! removed at the next start.
 
 mod codec;
 
 pub(super) use codec::{decode_into, encode};
 
 use super::{ExecContext, Stop};
-use crate::{error::SqlError, temporary::directory};
+use crate::error::SqlError;
 use cohort_engine::{
-    env::{Env, File, Mode},
+    env::{TemporaryError, TemporaryFile},
     types::Value,
 };
-use std::{
-    borrow::Borrow,
-    io,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::borrow::Borrow;
 
 /// So many bytes are written at once, ...
 const CHUNK: usize = 32 << 10;
@@ -27,39 +19,26 @@ const FIRST: usize = 1 << 10;
 
 /// Rows in a file, appended, and read from any place that was noted.
 pub(super) struct RowFile {
-    env: Env,
-    path: PathBuf,
-    file: File,
-    /// What is in the file.
-    length: u64,
-    /// What comes after that.
+    file: TemporaryFile,
+    /// What comes after what is in the file.
     buffer: Vec<u8>,
 }
 
 impl RowFile {
     /// A new file.
     pub fn create(context: &mut ExecContext) -> Result<RowFile, Stop> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let (env, directory) = (context.engine.env(), directory(context.engine));
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!("rows.{number}"));
-        let opened = env
-            .create_dir(&directory)
-            .and_then(|()| env.open(&path, Mode::Create));
-        let file = opened.map_err(|error| failed(&path, &error))?;
+        let engine = context.engine;
+        let file = engine.env().temporary_file(engine.dir()).map_err(failed)?;
         context.handler.tmp_files += 1;
         Ok(RowFile {
-            env: env.clone(),
-            path,
             file,
-            length: 0,
             buffer: Vec::new(),
         })
     }
 
     /// Where the next row will be.
     pub fn end(&self) -> u64 {
-        self.length + self.buffer.len() as u64
+        self.file.len() + self.buffer.len() as u64
     }
 
     /// Appends a row.
@@ -79,9 +58,7 @@ impl RowFile {
     }
 
     fn flush(&mut self) -> Result<(), Stop> {
-        let written = self.file.write_at(&self.buffer, self.length);
-        written.map_err(|error| failed(&self.path, &error))?;
-        self.length += self.buffer.len() as u64;
+        self.file.append(&self.buffer).map_err(failed)?;
         self.buffer.clear();
         Ok(())
     }
@@ -99,15 +76,8 @@ impl RowFile {
     }
 }
 
-impl Drop for RowFile {
-    fn drop(&mut self) {
-        // If it cannot be removed now it is at the next start.
-        let _ = self.env.remove(&self.path);
-    }
-}
-
-fn failed(path: &Path, error: &io::Error) -> SqlError {
-    SqlError::error_on_write(path.display(), error)
+fn failed(error: TemporaryError) -> SqlError {
+    SqlError::error_on_write(error.path.display(), error.error)
 }
 
 /// Reads rows one after the other.
@@ -170,10 +140,8 @@ impl<F: Borrow<RowFile>> RowReader<F> {
             self.buffer.resize(held + wanted, 0);
             let place = self.buffer.get_mut(held..).unwrap_or_default();
             let file = self.file.borrow();
-            let got = file.file.read_at(place, self.at);
-            let got = got.map_err(|error| failed(&file.path, &error))?;
-            self.buffer.truncate(held + got);
-            self.at += got as u64;
+            file.file.read(place, self.at).map_err(failed)?;
+            self.at += wanted as u64;
         }
         let bytes = self.buffer.get(self.start..self.start + length);
         Ok(bytes.unwrap_or_default())
