@@ -211,6 +211,7 @@ fn load(engine: &Engine, rows: i64) -> Arc<Table> {
             text: "CREATE".to_owned(),
             reading: cohort_engine::log::Reading::default(),
             foreign_key_checks: true,
+            threads: 1,
         };
         engine
             .change_schema(&owner, change, &Related::default(), &statement, 1000, None)

@@ -34,6 +34,7 @@ pub fn change(engine: &Engine, session: u64, change: SchemaChange<'_>) -> Result
         text: "a schema change".to_owned(),
         reading: cohort_engine::log::Reading::default(),
         foreign_key_checks: true,
+        threads: 1,
     };
     engine.change_schema(
         &access::owner(session),

@@ -543,6 +543,7 @@ pub fn make_first(engine: &Engine) -> Result<bool, SqlError> {
         text: "CREATE USER IF NOT EXISTS 'root'@'localhost'".into(),
         reading: cohort_engine::log::Reading::PLAIN,
         foreign_key_checks: true,
+        threads: 1,
     };
     let owner = Owner::new(0, Arc::new(Unattended));
     engine.change_schema(

@@ -398,6 +398,40 @@ fn helpers_evaluate_what_nests_deeply() {
     assert!(lent.load(Relaxed) > before || processors() < 2);
 }
 
+/// Several threads build the indexes that one builds, as many as innodb_ddl_threads lets.
+#[test]
+fn helpers_build_the_same_indexes() {
+    let ([mut session, _], lent) = sessions();
+    fill(&mut session);
+    let indexes = "ADD INDEX ba (b, a), ADD INDEX sm (s(3), m DESC), ADD UNIQUE (big, id), \
+                   ADD INDEX l ((CAST(j->'$.l' AS UNSIGNED ARRAY)))";
+    let mut before = lent.load(Relaxed);
+    for threads in [1, 4] {
+        run(&mut session, &format!("SET innodb_ddl_threads = {threads}"));
+        for table in ["t", "c"] {
+            let named = format!("CREATE TABLE {table}{threads} LIKE {table}");
+            run(&mut session, &named);
+            let filled = format!("INSERT INTO {table}{threads} SELECT * FROM {table}");
+            run(&mut session, &filled);
+            before = lent.load(Relaxed);
+            run(
+                &mut session,
+                &format!("ALTER TABLE {table}{threads} {indexes}"),
+            );
+            let checked = run(&mut session, &format!("CHECK TABLE {table}{threads}"));
+            let last = checked.rows.last().map(String::as_str);
+            assert!(last.is_some_and(|row| row.ends_with("|OK|")), "{last:?}");
+            if threads == 1 {
+                assert_eq!(lent.load(Relaxed), before, "one thread has no helpers");
+            }
+            let refused = format!("ALTER TABLE {table}{threads} ADD UNIQUE bm (b, m)");
+            let refused = session.query(refused.as_bytes(), false, &mut Rows::default());
+            assert_eq!(refused.map_err(|error| error.code).err(), Some(1062));
+        }
+    }
+    assert!(lent.load(Relaxed) > before || processors() < 2);
+}
+
 /// A statement that has helpers is killed as others are.
 #[test]
 fn helpers_end_with_the_statement() {

@@ -15,7 +15,9 @@ use super::{
     TxnError,
     dictionary::table_trees,
     entry::{Entry, hidden_key, hidden_number, malformed, primary_key},
+    gather::gather,
     runs::{Chunk, Runs, Sorted},
+    waiting::Lent,
 };
 use crate::{
     env::{TemporaryError, TemporaryFile},
@@ -58,6 +60,8 @@ pub(super) trait Site {
     ) -> Result<(), TxnError>;
     /// Makes a temporary file.
     fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError>;
+    /// Slots that nobody needs, each for a thread that helps.
+    fn helpers(&self) -> Vec<Box<dyn Lent>>;
     /// Told that the rows are read, and so many sorted entries are to be written.
     fn merges(&self, entries: u64);
     /// Told that so many rows or entries are done. An error ends the building.
@@ -103,14 +107,6 @@ impl<'a> TreeBuilder<'a> {
             false => Ok(()),
         }
     }
-    fn push_entry(&mut self, entry: &Entry) -> Result<(), TxnError> {
-        let unique = if entry.unique { entry.parts } else { 0 };
-        self.push(Sorted {
-            key: &entry.key,
-            value: &[],
-            unique: entry.key.get(..unique).unwrap_or_default(),
-        })
-    }
     /// A chunk is full.
     fn full(&mut self) -> Result<(), TxnError> {
         if self.ascends {
@@ -131,8 +127,10 @@ impl<'a> TreeBuilder<'a> {
         let Some(mut runs) = self.runs.take() else {
             return self.write();
         };
-        runs.add(&self.chunk)?;
-        self.chunk.clear();
+        if !self.chunk.is_empty() {
+            runs.add(&self.chunk)?;
+            self.chunk.clear();
+        }
         self.site.merges(runs.count());
         let mut merge = runs.merge()?;
         loop {
@@ -244,10 +242,39 @@ pub(super) fn fill_indexes(
     fresh: &Fresh<'_>,
 ) -> Result<(), TxnError> {
     let mut builders = Builders::new(rows, new, fresh);
+    // Texts are taken in the order of their rows.
+    let several = match fresh.texts.is_empty() {
+        true => gather(rows, (new, &fresh.indexes))?,
+        false => None,
+    };
+    if let Some(runs) = several {
+        for ((_, builder), runs) in builders.indexes.iter_mut().zip(runs) {
+            builder.runs = Some(runs);
+        }
+        return builders.flush();
+    }
     while let Some(row) = rows.next()? {
         builders.push(row.key(), row.value())?;
     }
     builders.flush()
+}
+
+/// Gives what a row has in an index to `each`.
+pub(super) fn entries_of(
+    table: &Table,
+    index: &Index,
+    (key, image): (&[u8], &[u8]),
+    mut each: impl FnMut(Sorted<'_>) -> Result<(), TxnError>,
+) -> Result<(), TxnError> {
+    let entries = Entry::derive(table, index, image, key)?;
+    entries.iter().try_for_each(|entry| {
+        let unique = if entry.unique { entry.parts } else { 0 };
+        each(Sorted {
+            key: &entry.key,
+            value: &[],
+            unique: entry.key.get(..unique).unwrap_or_default(),
+        })
+    })
 }
 
 /// Indexes being built.
@@ -276,9 +303,7 @@ impl<'a> Builders<'a> {
     /// Adds what a row has in them. Rows come in the order of their keys.
     fn push(&mut self, key: &[u8], image: &[u8]) -> Result<(), TxnError> {
         for (index, builder) in &mut self.indexes {
-            let entries = Entry::derive(self.table, index, image, key)?;
-            let mut entries = entries.iter();
-            entries.try_for_each(|entry| builder.push_entry(entry))?;
+            entries_of(self.table, index, (key, image), |entry| builder.push(entry))?;
         }
         self.texts
             .iter_mut()
@@ -366,7 +391,9 @@ pub(super) fn fill_table(
 
 /// The rows of a table, in order, from the Base.
 pub(super) struct Rows<'a> {
-    site: &'a dyn Site,
+    pub(super) site: &'a dyn Site,
+    pub(super) snapshot: &'a BaseSnapshot,
+    pub(super) tree: TreeId,
     range: BaseRange,
     item: Option<BaseItem>,
     count: u64,
@@ -376,11 +403,13 @@ impl<'a> Rows<'a> {
     /// All of a table's.
     pub fn of(
         table: &Table,
-        snapshot: &BaseSnapshot,
+        snapshot: &'a BaseSnapshot,
         site: &'a dyn Site,
     ) -> Result<Rows<'a>, TxnError> {
         Ok(Rows {
             site,
+            snapshot,
+            tree: table.rows,
             range: snapshot.range(table.rows, &[], None)?,
             item: None,
             count: 0,

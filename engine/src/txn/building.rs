@@ -35,11 +35,11 @@ use super::{
     progress::{Progress, Running, Stage},
     row_change::{Row, RowChange},
     table_state::TableState,
-    waiting::WaitFor,
+    waiting::{Lent, WaitFor},
 };
 use crate::{
     Seq,
-    env::{TemporaryError, TemporaryFile, alone},
+    env::{TemporaryError, TemporaryFile, alone, processors},
     store::{
         Delta, Horizon, Stamp, TextTree, TreeKey,
         base::{BaseSnapshot, BaseWrite},
@@ -67,6 +67,17 @@ struct Live<'a> {
     changed: &'a Cell<bool>,
     /// Of a build that nobody waits for.
     pace: Option<Pace>,
+    /// So many threads at most may work.
+    threads: usize,
+}
+
+/// How hard a build works.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// Nobody waits for it.
+    pub gentle: bool,
+    /// So many threads at most build indexes.
+    pub threads: usize,
 }
 
 /// How a build that nobody waits for leaves time to others: while they commit it rests as long as it
@@ -124,6 +135,11 @@ impl Site for Live<'_> {
     }
     fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
         self.inner.base.temporary_file()
+    }
+    fn helpers(&self) -> Vec<Box<dyn Lent>> {
+        let most = self.threads.min(processors());
+        let slots = (1..most).map_while(|_| self.descriptor.waiting.lend());
+        slots.collect()
     }
     fn merges(&self, entries: u64) {
         let now = self.inner.env.wall_micros();
@@ -184,8 +200,7 @@ pub(super) struct Building<'a> {
     new: Arc<Table>,
     /// Whether the rows are built, too.
     copies: bool,
-    /// Nobody waits for it.
-    gentle: bool,
+    effort: Effort,
     /// What the trees have: the rows of this moment.
     snapshot: Option<Arc<BaseSnapshot>>,
     /// Where checkpoints note what has changed since.
@@ -205,12 +220,12 @@ pub(super) struct Built {
 
 impl<'a> Building<'a> {
     /// Begins with what `new` has and `old` does not; `None`: there is nothing. `copies`: the rows
-    /// as well, which `convert` is for. `gentle`:
-    /// nobody waits for it. From now on changes are noted.
+    /// as well, which `convert` is for. From now on
+    /// changes are noted.
     pub fn begin(
         inner: &'a Inner,
         (old, state, new): (&Arc<Table>, &Arc<TableState>, &Table),
-        (copies, gentle): (bool, bool),
+        (copies, effort): (bool, Effort),
         descriptor: &'a Descriptor,
     ) -> Result<Option<Building<'a>>, TxnError> {
         if !copies && fresh_indexes(old, new).is_empty() {
@@ -226,7 +241,7 @@ impl<'a> Building<'a> {
             old: Arc::clone(old),
             new: Arc::new(new.clone()),
             copies,
-            gentle,
+            effort,
             snapshot: None,
             noted: inner.next_id.fetch_add(1, Ordering::Relaxed),
             changed: Cell::new(false),
@@ -249,6 +264,7 @@ impl<'a> Building<'a> {
             progress: &self.progress,
             changed: &self.changed,
             pace: None,
+            threads: self.effort.threads,
         }
     }
     fn stage(&self, stage: Stage, rows: u64) {
@@ -268,7 +284,7 @@ impl<'a> Building<'a> {
         self.stage(Stage::Rows, rows);
         let numbered = self.keeps_numbers();
         let mut site = self.site();
-        site.pace = self.gentle.then(|| Pace::new(self.inner));
+        site.pace = self.effort.gentle.then(|| Pace::new(self.inner));
         let mut rows = Rows::of(&self.old, &snapshot, &site)?;
         let fresh = fresh_indexes(&self.old, &self.new);
         self.next_row = match convert {
@@ -703,6 +719,7 @@ pub(super) fn check_references(
         progress: &running,
         changed: &Cell::new(false),
         pace: None,
+        threads: 1,
     };
     let mut rows = Rows::of(new, &snapshot, &site)?;
     while let Some(row) = rows.next()? {

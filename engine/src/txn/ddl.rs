@@ -13,7 +13,7 @@ use super::{
     auto_increment::Numbers,
     beside::{self, ROW_NUMBERS},
     build::{self, RowConversion},
-    building::{self, Building},
+    building::{self, Building, Effort},
     dictionary::{self, Dictionary, Record, table_trees},
     engine::{Engine, Inner},
     lock::table_lock::TableLock,
@@ -45,7 +45,7 @@ pub enum Others {
     Write,
 }
 
-/// How a DDL statement is written to the binlog.
+/// A DDL statement: how it is written to the binlog, and how it is to be executed.
 pub struct DdlStatement {
     /// The default database of the session.
     pub database: String,
@@ -55,6 +55,8 @@ pub struct DdlStatement {
     pub reading: Reading,
     /// @@foreign_key_checks of the session.
     pub foreign_key_checks: bool,
+    /// So many threads at most build indexes, as far as there are idle processors.
+    pub threads: usize,
 }
 
 /// What a change has to do with tables that it does not change for itself: those at the other end
@@ -226,7 +228,7 @@ impl Engine {
         let barred = inner.bar(owner, (&change, related), first, statement, lock_wait_ms)?;
         let descriptor = barred.held.descriptor();
         let mut change = change;
-        let mut building = inner.begin_build(&change, &barred)?;
+        let mut building = inner.begin_build(&change, &barred, statement)?;
         if let Some(building) = &mut building {
             let mut convert = conversion(&mut change);
             building.fill(convert.as_deref_mut())?;
@@ -295,6 +297,7 @@ impl Inner {
         &'b self,
         change: &SchemaChange<'_>,
         barred: &'b Barred,
+        statement: &DdlStatement,
     ) -> Result<Option<Building<'b>>, TxnError> {
         let Some((old, new)) = altered(change) else {
             return Ok(None);
@@ -304,7 +307,11 @@ impl Inner {
         let (before, state) = unchanged(&dictionary, old)?;
         let gentle = barred.mode == TableLock::Changing;
         let descriptor = barred.held.descriptor();
-        Building::begin(self, (before, state, new), (copies, gentle), descriptor)
+        let effort = Effort {
+            gentle,
+            threads: statement.threads,
+        };
+        Building::begin(self, (before, state, new), (copies, effort), descriptor)
     }
     /// Has what a change needs be complete. Nobody else uses the tables.
     fn finish_build<'b>(

@@ -17,7 +17,7 @@
 //! | `owner`, `waiting`, `waiter` | sessions; how they wait; waits for locks |
 //! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
 //! | `dictionary`, `ddl` | the data dictionary, its changes |
-//! | `build`, `runs` | trees made in bulk; sorting what they are made of |
+//! | `build`, `gather`, `runs` | trees made in bulk; by several threads; sorting what they are made of |
 //! | `building`, `progress` | making them beside writers; how far that is |
 //! | `creation` | a table that is made together with its rows |
 //! | `temporary`, `temporary_ddl` | tables of one session; making and changing them |
@@ -54,6 +54,7 @@ mod dirty;
 mod engine;
 mod entry;
 mod error;
+mod gather;
 mod held;
 mod lock;
 mod locking;

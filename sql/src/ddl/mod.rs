@@ -89,6 +89,8 @@ pub struct DdlContext<'a> {
     pub primary_key_required: bool,
     /// @@foreign_key_checks
     pub foreign_key_checks: bool,
+    /// innodb_ddl_threads.
+    pub threads: usize,
     /// @@auto_increment_increment and @@auto_increment_offset: how far apart new numbers of rows are.
     pub auto_increment: Spacing,
     /// How the log's readers are to read its text.
@@ -254,6 +256,7 @@ impl DdlContext<'_> {
             text: logged_text::logged(text, self.session.sql_mode.lexer()).into_owned(),
             reading,
             foreign_key_checks: self.foreign_key_checks,
+            threads: self.threads,
         };
         let lock_wait_ms = self.lock_wait_ms;
         self.engine.change_schema(

@@ -58,6 +58,7 @@ impl Bench {
             collation: Collation::Utf8mb40900AiCi,
             primary_key_required: false,
             foreign_key_checks: true,
+            threads: 1,
             auto_increment: Default::default(),
             parents_unique: true,
             lock_wait_ms: 1000,
@@ -207,6 +208,7 @@ fn a_change_made_meanwhile_is_not_lost() {
         text: "ALTER TABLE t COMMENT 'second'".into(),
         reading: cohort_engine::log::Reading::default(),
         foreign_key_checks: true,
+        threads: 1,
     };
     let change = SchemaChange::AlterInPlace {
         old: stale,

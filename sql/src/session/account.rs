@@ -550,6 +550,7 @@ impl Session {
                 ..Reading::PLAIN
             },
             foreign_key_checks: true,
+            threads: 1,
         };
         let related = Related::default();
         let wait = self.state.settings().table_lock_wait_ms;

@@ -121,6 +121,7 @@ impl Session {
             text: ddl::logged_creation(&table, settings.time_zone),
             reading: self.state.reading(),
             foreign_key_checks: settings.foreign_key_checks,
+            threads: 1,
         };
         let wait_ms = settings.table_lock_wait_ms;
         let (engine, owner) = (&self.state.instance.engine, &self.state.owner);

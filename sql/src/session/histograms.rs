@@ -314,6 +314,7 @@ impl Session {
             text,
             reading: Reading::PLAIN,
             foreign_key_checks: true,
+            threads: 1,
         };
         let change = SchemaChange::Describe {
             old: Arc::clone(old),

@@ -94,6 +94,7 @@ impl Session {
             collation: collation.unwrap_or(Collation::Utf8mb40900AiCi),
             primary_key_required: settings.primary_key_required,
             foreign_key_checks: settings.foreign_key_checks,
+            threads: settings.ddl_threads,
             auto_increment: settings.auto_increment,
             parents_unique: settings.parents_unique,
             lock_wait_ms: settings.table_lock_wait_ms,

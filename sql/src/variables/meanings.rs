@@ -291,6 +291,10 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
         "innodb_buffer_pool_size",
         "memory for pages of tables and indexes",
     ),
+    (
+        "innodb_ddl_threads",
+        "threads that build an index at most, if processors are idle",
+    ),
     ("innodb_deadlock_detect", "deadlocks are found at once"),
     ("innodb_default_row_format", "how MySQL would store rows"),
     ("innodb_file_per_table", "MySQL: each table has a file"),

@@ -402,6 +402,8 @@ pub struct Settings {
     pub notes: bool,
     /// innodb_parallel_read_threads.
     pub read_threads: usize,
+    /// innodb_ddl_threads.
+    pub ddl_threads: usize,
     /// What a sort, a group or a set may take in memory: the greater of sort_buffer_size and
     /// tmp_table_size, in bytes.
     pub memory_bytes: usize,
@@ -494,6 +496,7 @@ impl Settings {
             log_off: on("sql_log_off"),
             read_threads: usize::try_from(values.number("innodb_parallel_read_threads"))
                 .unwrap_or(1),
+            ddl_threads: usize::try_from(values.number("innodb_ddl_threads")).unwrap_or(1),
             memory_bytes: {
                 let bytes = values.number("sort_buffer_size");
                 let bytes = bytes.max(values.number("tmp_table_size"));

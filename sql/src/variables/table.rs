@@ -141,7 +141,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("innodb_compression_pad_pct_max", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 0, max: 75 }, "50"),
     ("innodb_concurrency_tickets", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: 4_294_967_295 }, "5000"),
     ("innodb_ddl_buffer_size", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 65_536, max: 4_294_967_295 }, "1048576"),
-    ("innodb_ddl_threads", Both, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: 64 }, "4"),
+    ("innodb_ddl_threads", Both, Dynamic(Shown("sql/tests/parallel.rs")), UInt { min: 1, max: 64 }, "4"),
     ("innodb_deadlock_detect", Global, Pinned, Bool, "ON"),
     ("innodb_default_row_format", Global, Pinned, Enum(&["redundant", "compact", "dynamic"]), "dynamic"),
     ("innodb_disable_sort_file_cache", Global, Dynamic(Nothing("it says how to compute, not what")), Bool, "OFF"),

@@ -9,7 +9,7 @@ use crate::{
     log::{Change, LoggedStatement, changes, statement},
     store::base::{Base, BaseWrite},
     txn::{
-        TxnError,
+        Lent, TxnError,
         build::{self, RowConversion, Rows, Site},
         dictionary::{Dictionary, is_dictionary_key, table_trees},
         meta,
@@ -71,6 +71,9 @@ impl Site for Offline<'_> {
     }
     fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
         self.base.temporary_file()
+    }
+    fn helpers(&self) -> Vec<Box<dyn Lent>> {
+        Vec::new()
     }
     fn merges(&self, _entries: u64) {}
     fn check(&self, _done: u64) -> Result<(), TxnError> {

@@ -126,6 +126,7 @@ pub(super) fn change(engine: &Engine, change: SchemaChange<'_>) -> Result<crate:
         text: "DDL".to_owned(),
         reading: crate::log::Reading::default(),
         foreign_key_checks: true,
+        threads: 1,
     };
     engine.change_schema(
         &owner(99),

@@ -306,6 +306,7 @@ fn built(engine: &Engine, writers: &Arc<Writers>, kind: u64, n: u64) -> Result<(
         text: "DDL".to_owned(),
         reading: crate::log::Reading::default(),
         foreign_key_checks: true,
+        threads: 1,
     };
     let waiting: Arc<dyn Waiting> = Arc::clone(writers) as _;
     let builder = Owner::new(99, waiting);
@@ -473,6 +474,7 @@ fn refused(engine: &Arc<Engine>, definition: SchemaChange<'_>, change: Change) -
         text: "DDL".to_owned(),
         reading: crate::log::Reading::default(),
         foreign_key_checks: true,
+        threads: 1,
     };
     let late = Late {
         engine: Mutex::new(Some(Arc::downgrade(engine))),

@@ -243,6 +243,7 @@ fn a_schema_change_waits_for_it_after_a_restart_too() {
             text: "DROP TABLE t".to_owned(),
             reading: crate::log::Reading::default(),
             foreign_key_checks: true,
+            threads: 1,
         };
         let change = SchemaChange::DropTables(vec![t.id]);
         engine.change_schema(

@@ -278,3 +278,76 @@ fn views_are_kept_and_share_names_with_tables() {
     drop(engine);
     assert_eq!(known(&open(&disk.env()), "x"), None);
 }
+
+/// Lends its slots, and wants each back after it was asked so often.
+struct Lender {
+    asked: u64,
+}
+
+struct Slot {
+    left: std::sync::atomic::AtomicU64,
+}
+
+impl Waiting for Lender {
+    fn pause(&self, _: WaitFor) {}
+    fn resume(&self, _: WaitFor) {}
+    fn lend(&self) -> Option<Box<dyn Lent>> {
+        Some(Box::new(Slot {
+            left: self.asked.into(),
+        }))
+    }
+}
+
+impl Lent for Slot {
+    fn is_wanted(&self) -> bool {
+        use std::sync::atomic::Ordering::Relaxed;
+        let asked = self
+            .left
+            .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        asked.is_err()
+    }
+}
+
+#[test]
+fn helpers_that_come_and_go_build_the_same_index() {
+    let disk = disk();
+    let engine = open(&disk.env());
+    let mut t = filled(&engine);
+    let tmp = Path::new(DIR).join("tmp");
+    for asked in [0, 1, 3, 1_000] {
+        let build = |name: &str, column: u16, unique: bool| {
+            let statement = DdlStatement {
+                database: "test".to_owned(),
+                text: "DDL".to_owned(),
+                reading: crate::log::Reading::default(),
+                foreign_key_checks: true,
+                threads: 16,
+            };
+            let builder = Owner::new(99, Arc::new(Lender { asked }));
+            let change = with_index(&engine, &find(&engine, "t"), name, column, unique);
+            engine.change_schema(
+                &builder,
+                change,
+                &Related::default(),
+                &statement,
+                10_000,
+                None,
+            )
+        };
+        build(&format!("a{asked}"), 1, false).unwrap();
+        build(&format!("u{asked}"), 2, true).unwrap();
+        let refused = build("unique_a", 1, true);
+        assert!(matches!(&refused, Err(TxnError::DuplicateKey { index }) if index == "unique_a"));
+        t = find(&engine, "t");
+        check_indexes(&engine, &t);
+        assert!(
+            disk.env().list(&tmp).unwrap().is_empty(),
+            "runs are removed"
+        );
+    }
+    let mut txn = begin(&engine, Isolation::ReadCommitted);
+    insert(&mut txn, &t, (1000, Some(1), None)).unwrap();
+    delete(&mut txn, &t, 5).unwrap();
+    txn.commit("test").unwrap();
+    check_indexes(&engine, &t);
+}
