@@ -25,15 +25,14 @@
 
 use super::{
     TxnError,
-    build::{
-        self, CHUNK_BYTES, Copying, Fresh, KILL_CHECK, RowConversion, Rows, Site, fresh_indexes,
-    },
+    build::{self, Fresh, fresh_indexes},
     descriptor::Descriptor,
     dictionary::table_trees,
     engine::Inner,
     entry::{malformed, primary_key, successor},
     progress::{Progress, Running, Stage},
     row_change::{Row, RowChange},
+    site::{CHUNK_BYTES, Copying, KILL_CHECK, RowConversion, Rows, Site},
     table_state::TableState,
     waiting::{Lent, WaitFor},
 };

@@ -6,8 +6,9 @@
 
 use super::{
     TxnError,
-    build::{CHUNK_BYTES, KILL_CHECK, Rows, entries_of},
-    runs::{Chunk, Runs},
+    entry::Entry,
+    runs::{Chunk, Runs, Sorted},
+    site::{CHUNK_BYTES, KILL_CHECK, Rows},
     statistics::evenly_spread,
     waiting::Lent,
 };
@@ -196,4 +197,22 @@ fn add(chunk: &mut Chunk, runs: &Mutex<Runs>) -> Result<(), TxnError> {
     runs.lock().add(chunk)?;
     chunk.clear();
     Ok(())
+}
+
+/// Gives what a row has in an index to `each`.
+pub(super) fn entries_of(
+    table: &Table,
+    index: &Index,
+    (key, image): (&[u8], &[u8]),
+    mut each: impl FnMut(Sorted<'_>) -> Result<(), TxnError>,
+) -> Result<(), TxnError> {
+    let entries = Entry::derive(table, index, image, key)?;
+    entries.iter().try_for_each(|entry| {
+        let unique = if entry.unique { entry.parts } else { 0 };
+        each(Sorted {
+            key: &entry.key,
+            value: &[],
+            unique: entry.key.get(..unique).unwrap_or_default(),
+        })
+    })
 }

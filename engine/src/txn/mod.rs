@@ -17,7 +17,8 @@
 //! | `owner`, `waiting`, `waiter` | sessions; how they wait; waits for locks |
 //! | `depends`, `replies` | what a session has met that is not durable yet; replies wait for it |
 //! | `dictionary`, `ddl` | the data dictionary, its changes |
-//! | `build`, `gather`, `runs` | trees made in bulk; by several threads; sorting what they are made of |
+//! | `site`, `build` | what trees are made of in bulk, and where; making them |
+//! | `gather`, `runs` | entries from many rows by several threads; sorting more than fits into memory |
 //! | `building`, `progress` | making them beside writers; how far that is |
 //! | `creation` | a table that is made together with its rows |
 //! | `temporary`, `temporary_ddl` | tables of one session; making and changing them |
@@ -74,6 +75,7 @@ pub mod restore;
 mod row_change;
 mod runs;
 mod search;
+mod site;
 mod snapshot;
 mod statistics;
 mod stats;
@@ -93,7 +95,6 @@ mod writes;
 
 pub use crate::store::{Batch, KeyRange, Numbering, Postings, Term};
 pub use auto_increment::{Numbers, Spacing};
-pub use build::{Copying, RowConversion};
 pub use check::TableReport;
 pub use compact::{Compacted, compact};
 pub use creation::Creation;
@@ -111,6 +112,7 @@ pub use prepared::{PreparedInfo, XidClaim};
 pub use progress::{BuildProgress, Stage};
 pub use read::Scan;
 pub use search::Found;
+pub use site::{Copying, RowConversion};
 pub use stats::{EngineStats, TransactionInfo};
 pub use table_locks::TableLocks;
 pub use table_state::IndexStatistics;

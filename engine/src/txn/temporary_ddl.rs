@@ -3,10 +3,10 @@
 use super::{
     Isolation, LockMode, TxnError, TxnOptions,
     auto_increment::Numbers,
-    build::{Copying, RowConversion},
     dictionary::Dictionary,
     engine::Engine,
     owner::Owner,
+    site::{Copying, RowConversion},
     temporary::TemporaryTable,
     transaction::Txn,
 };

@@ -9,10 +9,10 @@ use crate::{
     log::{Change, LoggedStatement, changes, statement},
     store::base::{Base, BaseWrite},
     txn::{
-        Lent, TxnError,
-        build::{self, RowConversion, Rows, Site},
+        Lent, TxnError, build,
         dictionary::{Dictionary, is_dictionary_key, table_trees},
         meta,
+        site::{RowConversion, Rows, Site},
         writes::{BUILD, NUMBERED, RESHAPED, SETTINGS},
     },
     types::{Table, row::Reshape},
