@@ -6,7 +6,7 @@
 use super::{
     ExecContext, Flow, Stop,
     apart::TablesApart,
-    distinct::ENTRY_BYTES,
+    key_set::KeySet,
     memory::{self, Memory},
     row_store::{self, Cursor, RowStore},
     subquery::{Kept, collect, run_query},
@@ -146,7 +146,7 @@ fn recurse(
     }
     let mut new = New {
         recursion,
-        seen: FxHashSet::default(),
+        seen: KeySet::default(),
         memory: Memory::default(),
     };
     let mut working = new.rows(std::slice::from_ref(seed), context)?;
@@ -174,7 +174,7 @@ fn recurse(
 /// Chooses the rows that are new.
 struct New<'r> {
     recursion: &'r Recursion,
-    seen: FxHashSet<Vec<u8>>,
+    seen: KeySet,
     memory: Memory,
 }
 
@@ -218,8 +218,8 @@ impl New<'_> {
         if self.seen.contains(&key) {
             return Ok(false);
         }
-        self.memory.take(key.len() + ENTRY_BYTES)?;
-        Ok(self.seen.insert(key))
+        self.memory.take(KeySet::bytes_of(&key))?;
+        Ok(self.seen.insert(&key))
     }
 }
 

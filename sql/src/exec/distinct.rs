@@ -3,19 +3,16 @@
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
+    key_set::KeySet,
     memory::Memory,
     temporary::{Deferred, Partitions},
 };
 use cohort_engine::types::Value;
-use rustc_hash::FxHashSet;
-
-/// What a set of keys takes for each, beyond its bytes.
-pub(super) const ENTRY_BYTES: usize = 48;
 
 /// The rows seen so far.
 #[derive(Default)]
 pub(super) struct Distinct {
-    seen: FxHashSet<Vec<u8>>,
+    seen: KeySet,
     memory: Memory,
     key: Vec<u8>,
     later: Partitions,
@@ -52,9 +49,8 @@ impl Distinct {
             self.later.push(&self.key, row, context)?;
             return Ok(false);
         }
-        self.memory.add(self.key.len() + ENTRY_BYTES);
-        self.seen.insert(self.key.clone());
-        Ok(true)
+        self.memory.add(KeySet::bytes_of(&self.key));
+        Ok(self.seen.insert(&self.key))
     }
 
     /// Hands those of the rows that were put off to `each` that are new.

@@ -22,6 +22,7 @@ mod insert;
 mod joined;
 mod json_table;
 mod key;
+mod key_set;
 mod load;
 mod measure;
 pub(crate) mod memory;

@@ -5,6 +5,7 @@ use super::{
     ExecContext, Flow, Flowing, Stop,
     block::BlockRun,
     key::{self, Ranges},
+    key_set::KeySet,
     memory::Memory,
     search,
 };
@@ -19,7 +20,6 @@ use cohort_engine::{
     txn::{Batch, KeyRange, LockMode, OnConflict, Read},
     types::{Index, Table, TreeId, Value, key as keys, row},
 };
-use rustc_hash::FxHashSet;
 use std::{rc::Rc, sync::Arc};
 
 /// Rows are read so many at a time, more each time.
@@ -73,7 +73,7 @@ pub(super) struct Reader<'b> {
 /// Rows that were met.
 #[derive(Default)]
 struct Seen {
-    keys: FxHashSet<Vec<u8>>,
+    keys: KeySet,
     memory: Memory,
 }
 
@@ -83,8 +83,8 @@ impl Seen {
         if self.keys.contains(key) {
             return Ok(true);
         }
-        self.memory.take(key.len() + size_of::<Vec<u8>>())?;
-        self.keys.insert(key.to_vec());
+        self.memory.take(KeySet::bytes_of(key))?;
+        self.keys.insert(key);
         Ok(false)
     }
 }

@@ -22,25 +22,75 @@ pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
         Expr::Not(expr) => format!("(not({}))", describe(expr)),
         Expr::BitNot(expr) => format!("~({})", describe(expr)),
         Expr::In {
-            expr, list: items, ..
-        } => format!("({} in ({}))", describe(expr), list(&items.items, params)),
-        Expr::Between {
-            expr, low, high, ..
+            expr,
+            list: items,
+            negated,
+            ..
         } => {
-            format!(
-                "({} between {} and {})",
-                describe(expr),
-                describe(low),
-                describe(high)
-            )
+            let (not, items) = (not(*negated), list(&items.items, params));
+            format!("({} {not}in ({items}))", describe(expr))
         }
-        Expr::Like { expr, pattern, .. } => {
-            format!("({} like {})", describe(expr), describe(pattern))
+        Expr::Between {
+            expr,
+            low,
+            high,
+            negated,
+            ..
+        } => {
+            let (low, high, not) = (describe(low), describe(high), not(*negated));
+            format!("({} {not}between {low} and {high})", describe(expr))
+        }
+        Expr::Like {
+            expr,
+            pattern,
+            escape,
+            negated,
+            ..
+        } => {
+            let escape = escape
+                .as_ref()
+                .map(|escape| format!(" escape {}", describe(escape)));
+            let escape = escape.unwrap_or_default();
+            let like = format!("({} like {}{escape})", describe(expr), describe(pattern));
+            match negated {
+                true => format!("(not({like}))"),
+                false => like,
+            }
         }
         Expr::InArray(test) => describe(&test.written),
-        Expr::IsNull { expr, .. } => format!("({} is null)", describe(expr)),
-        Expr::IsTruth { expr, .. } => format!("({} is true)", describe(expr)),
-        Expr::Case { .. } => "(case … end)".to_string(),
+        Expr::IsNull { expr, negated } => {
+            format!("({} is {}null)", describe(expr), not(*negated))
+        }
+        Expr::IsTruth {
+            expr,
+            truth,
+            negated,
+        } => {
+            let truth = match truth {
+                Some(true) => "true",
+                Some(false) => "false",
+                None => "null",
+            };
+            format!("({} is {}{truth})", describe(expr), not(*negated))
+        }
+        Expr::Case {
+            operand,
+            branches,
+            otherwise,
+            ..
+        } => {
+            let mut text = "(case".to_owned();
+            if let Some(operand) = operand {
+                text += &format!(" {}", describe(operand));
+            }
+            for (when, then) in branches {
+                text += &format!(" when {} then {}", describe(when), describe(then));
+            }
+            if let Some(otherwise) = otherwise {
+                text += &format!(" else {}", describe(otherwise));
+            }
+            text + " end)"
+        }
         Expr::Cast { expr, ty } if ty.is_integer() => {
             let sign = if ty.unsigned { "unsigned" } else { "signed" };
             format!("cast({} as {sign})", describe(expr))
@@ -54,6 +104,10 @@ pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
         Expr::SetUserVariable { name, expr } => format!("(@{name}:={})", describe(expr)),
         Expr::SystemVariable { name, .. } => format!("@@{name}"),
     }
+}
+
+fn not(negated: bool) -> &'static str {
+    if negated { "not " } else { "" }
 }
 
 fn list(exprs: &[Expr], params: &[Value]) -> String {

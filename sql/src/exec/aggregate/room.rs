@@ -11,6 +11,8 @@ use cohort_engine::{invariant::broken, types::Value};
 #[derive(Default)]
 pub(in crate::exec) struct Room {
     pub memory: Memory,
+    /// A key that is being made.
+    pub key: Vec<u8>,
     /// Values of DISTINCT that were put off, each behind the number of its group and of the aggregate.
     later: Partitions,
 }

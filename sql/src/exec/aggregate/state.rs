@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    exec::{ExecContext, Stop, block::BlockRun, distinct::ENTRY_BYTES, memory, sort::put_keys},
+    exec::{ExecContext, Stop, block::BlockRun, key_set::KeySet, memory, sort::put_keys},
     expr::{
         BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept, order,
     },
@@ -21,14 +21,13 @@ use cohort_engine::{
         json::{Key, Node, Tree},
     },
 };
-use rustc_hash::FxHashSet;
 use std::{cmp::Ordering, collections::BTreeMap};
 
 /// What an aggregate has seen of a group.
 #[derive(Clone)]
 pub(in crate::exec) struct State {
     /// The keys of the values seen, for DISTINCT.
-    seen: FxHashSet<Vec<u8>>,
+    seen: Option<Box<KeySet>>,
     count: u64,
     value: Accumulated,
 }
@@ -85,7 +84,7 @@ pub(in crate::exec) fn argument(
 impl State {
     pub fn new(aggregate: &Aggregate) -> State {
         State {
-            seen: FxHashSet::default(),
+            seen: None,
             count: 0,
             value: match aggregate.function {
                 ref function if function.is_on_bits() && aggregate.ty.is_bytes() => {
@@ -129,9 +128,15 @@ impl State {
             }
         }
         if aggregate.distinct {
-            let mut key = Vec::new();
+            let mut key = std::mem::take(&mut room.key);
+            key.clear();
             put_key(aggregate, values.iter().chain(&more), &mut key);
-            if self.seen.contains(&key) {
+            let seen = self.seen.get_or_insert_with(|| {
+                room.memory.add(size_of::<KeySet>());
+                Box::default()
+            });
+            if seen.contains(&key) {
+                room.key = key;
                 return Ok(());
             }
             if room.memory.is_beyond(memory::of_values(context)) {
@@ -141,8 +146,9 @@ impl State {
                 put_keys(aggregate.order.iter(), run, context, &mut row)?;
                 return room.put_off(place, row, &key, context);
             }
-            room.memory.add(key.len() + ENTRY_BYTES);
-            self.seen.insert(key);
+            room.memory.add(KeySet::bytes_of(&key));
+            seen.insert(&key);
+            room.key = key;
         }
         let [value] = values;
         if let AggregateFunction::GroupConcat(_) = aggregate.function {
@@ -227,8 +233,11 @@ impl State {
     /// Takes in what another one has seen, of an aggregate that does not depend on the order of its values.
     pub fn join(&mut self, aggregate: &Aggregate, other: State) -> Result<(), SqlError> {
         if aggregate.distinct {
-            self.seen.extend(other.seen);
-            self.count = self.seen.len() as u64;
+            match (&mut self.seen, other.seen) {
+                (Some(seen), Some(other)) => seen.join(*other),
+                (seen, other) => *seen = seen.take().or(other),
+            }
+            self.count = self.seen.as_ref().map_or(0, |seen| seen.len() as u64);
         } else {
             self.count += other.count;
         }
