@@ -93,6 +93,7 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Text
         | Kind::NullText
         | Kind::TimeZone
+        | Kind::Language
         | Kind::TlsVersion
         | Kind::Compressions
         | Kind::Proxies

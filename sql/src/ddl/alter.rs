@@ -425,7 +425,21 @@ struct Keys {
     known: usize,
 }
 
+/// Whether an index is dropped or, if that counts, renamed, so that nothing else can be done with it.
+fn keys_gone(actions: &[Action]) -> impl Fn(&str, bool) -> bool {
+    |name, renaming| {
+        let is_it = |other: &str| other.eq_ignore_ascii_case(name);
+        actions.iter().any(|action| match action {
+            Action::DropKey(dropped) => is_it(dropped),
+            Action::RenameKey(old, _) => renaming && is_it(old),
+            _ => false,
+        })
+    }
+}
+
 fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlError> {
+    let gone = keys_gone(actions);
+    let mut renamed = rustc_hash::FxHashSet::default();
     for action in actions {
         match action {
             Action::DropKey(name) if !has_key(old, name) => {
@@ -441,7 +455,14 @@ fn keys(old: &Table, actions: &[Action], columns: &[Draft]) -> Result<Keys, SqlE
                     _ => return Err(SqlError::several_constraints(name)),
                 }
             }
-            Action::RenameKey(name, _) | Action::SetVisible(name, _) if !has_key(old, name) => {
+            Action::SetVisible(name, _) if !has_key(old, name) || gone(name, true) => {
+                return Err(SqlError::unknown_key(name, &old.name));
+            }
+            Action::RenameKey(name, _)
+                if !has_key(old, name)
+                    || gone(name, false)
+                    || !renamed.insert(name.to_lowercase()) =>
+            {
                 return Err(SqlError::unknown_key(name, &old.name));
             }
             Action::RenameKey(name, new)

@@ -10,7 +10,7 @@ use crate::{
     exec::{check_values, cut_to, fill_values, zero},
     expr::{
         self, Environment, EvalContext, Expr, Origin, SqlMode, Statement, VariableScope,
-        functions::CipherMode,
+        functions::CipherMode, language::Language,
     },
     plan::TableDemands,
     row_expr::Settings,
@@ -107,6 +107,9 @@ pub(super) fn settings(session: &Statement<'_>) -> String {
     }
     if session.week_format != 0 {
         settings.push(format!("default_week_format = {}", session.week_format));
+    }
+    if session.language != Language::default() {
+        settings.push(format!("lc_time_names = '{}'", session.language.name()));
     }
     if session.cipher_mode != CipherMode::DEFAULT {
         let mode = session.cipher_mode.name();

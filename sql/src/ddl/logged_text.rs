@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | ENGINE | MyISAM, MEMORY and the like are tables of InnoDB's kind, with transactions | InnoDB |
 //! | ROW_FORMAT | FIXED, of such a table, is not kept | DEFAULT |
+//! | | of others it is taken for DYNAMIC without innodb_strict_mode, and refused with it | DYNAMIC |
 //! | ALGORITHM, LOCK | a schema change chooses its own way | DEFAULT: MySQL refuses what it cannot do so |
 
 use super::{
@@ -29,8 +30,7 @@ pub(super) fn logged(text: &str, mode: Mode) -> Cow<'_, str> {
     let source = text.as_bytes();
     let is = |token: Option<&Token>, word| token.is_some_and(|token| token.is_word(source, word));
     let tokens = Lexer::tokens(source, mode);
-    let mut logged = String::new();
-    let mut done = 0;
+    let mut changed = Vec::new();
     let mut before = None;
     for (position, word) in tokens.iter().enumerate() {
         // The words of a query are none of a table's options, nor are columns with their new names.
@@ -41,7 +41,7 @@ pub(super) fn logged(text: &str, mode: Mode) -> Cow<'_, str> {
         before = Some(word);
         let mut options = OPTIONS.iter();
         let option = options.find(|(option, ..)| word.is_word(source, option));
-        let Some((_, replaced, written)) = option.filter(|_| !is_name) else {
+        let Some((option, replaced, written)) = option.filter(|_| !is_name) else {
             continue;
         };
         let mut behind = tokens.iter().skip(position + 1);
@@ -56,11 +56,20 @@ pub(super) fn logged(text: &str, mode: Mode) -> Cow<'_, str> {
             _ => lexer::name(value.text(source)).into_owned().into(),
         };
         let is_replaced = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
-        if replaced.iter().any(is_replaced)
-            && let Some(passed) = text.get(done..value.start)
-        {
+        if replaced.iter().any(is_replaced) {
+            changed.push((*option, *value, *written));
+        }
+    }
+    let of_another_engine = changed.iter().any(|(option, ..)| *option == "ENGINE");
+    let mut logged = String::new();
+    let mut done = 0;
+    for (option, value, written) in changed {
+        if let Some(passed) = text.get(done..value.start) {
             logged.push_str(passed);
-            logged.push_str(written);
+            logged.push_str(match option == "ROW_FORMAT" && !of_another_engine {
+                true => "DYNAMIC",
+                false => written,
+            });
             done = value.end;
         }
     }
@@ -84,6 +93,14 @@ mod tests {
             (
                 "CREATE TABLE t (engine VARCHAR(9), b INT) engine = MyISAM COMMENT 'ENGINE=CSV'",
                 "CREATE TABLE t (engine VARCHAR(9), b INT) engine = InnoDB COMMENT 'ENGINE=CSV'",
+            ),
+            (
+                "CREATE TABLE t (a INT) ROW_FORMAT=FIXED, ENGINE MyISAM",
+                "CREATE TABLE t (a INT) ROW_FORMAT=DEFAULT, ENGINE InnoDB",
+            ),
+            (
+                "CREATE TABLE t (a INT) ROW_FORMAT = FIXED, ENGINE InnoDB",
+                "CREATE TABLE t (a INT) ROW_FORMAT = DYNAMIC, ENGINE InnoDB",
             ),
             (
                 "ALTER TABLE t ENGINE 'heap', ADD n INT",

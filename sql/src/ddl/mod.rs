@@ -97,6 +97,8 @@ pub struct DdlContext<'a> {
     pub reading: &'a Reading,
     /// @@restrict_fk_on_non_standard_key: foreign keys refer to whole unique keys only.
     pub parents_unique: bool,
+    /// @@innodb_strict_mode: options that a table cannot have are errors.
+    pub strict_options: bool,
     /// @@lock_wait_timeout, in milliseconds.
     pub lock_wait_ms: u64,
     /// What the session holds by LOCK TABLES.

@@ -1,7 +1,8 @@
 //! ROW_FORMAT and KEY_BLOCK_SIZE: rows have one format here, but what InnoDB refuses with
-//! innodb_strict_mode is refused, so that the statement is one for its replicas.
+//! innodb_strict_mode is refused, so that the statement is one for its replicas; and what it changes
+//! without that is changed.
 
-use super::{DdlContext, key, storage_engine, syntax::TableOptions};
+use super::{DdlContext, key, storage_engine, syntax::TableOptions, table::set_option};
 use crate::error::SqlError;
 use cohort_engine::types::Table;
 
@@ -49,10 +50,11 @@ fn value<'t>(table: &'t Table, name: &str) -> Option<&'t str> {
     found.find_map(|(option, value)| (option == name).then_some(value))
 }
 
-/// 1031, 1478 or 3500 for options of which a table, that has them already, cannot be.
+/// 1031, 1478 or 3500 for options of which a table, that has them already, cannot be; without
+/// innodb_strict_mode it gets others, and there are warnings.
 pub(super) fn check(
     options: &TableOptions,
-    table: &Table,
+    table: &mut Table,
     (statement, temporary): (Statement, bool),
     ctx: &mut DdlContext<'_>,
 ) -> Result<(), SqlError> {
@@ -64,7 +66,7 @@ pub(super) fn check(
         return Ok(());
     }
     if temporary {
-        check_temporary(table)?;
+        check_temporary(table, ctx)?;
     }
     let engine = options.engine.as_deref();
     let bad_format = format.is_some_and(|(_, format)| format == FIXED)
@@ -72,21 +74,31 @@ pub(super) fn check(
     let size = value(table, "KEY_BLOCK_SIZE").unwrap_or("0");
     let known_size = SIZES.contains(&size);
     let format = value(table, "ROW_FORMAT").unwrap_or_default();
-    let bad_pair = size != "0" && UNCOMPRESSED.contains(&format);
-    let mut warn = |why: String| ctx.warnings.warn(SqlError::innodb_option(why));
-    if !known_size {
-        warn(format!(
-            "invalid KEY_BLOCK_SIZE = {size}. Valid values are [1, 2, 4, 8, 16]"
-        ));
+    let bad_pair = size != "0" && (UNCOMPRESSED.contains(&format) || bad_format);
+    let (bad_size, bad_pair) = (!known_size, bad_pair && known_size);
+    if !ctx.strict_options {
+        if !temporary {
+            settle_size(table, bad_size, bad_pair, ctx);
+        }
+        if bad_format {
+            warn("assuming ROW_FORMAT=DYNAMIC.", ctx);
+            if !temporary {
+                set_option(table, "ROW_FORMAT", Some("DYNAMIC"));
+            }
+        }
+        return Ok(());
+    }
+    if bad_size {
+        let sizes = "Valid values are [1, 2, 4, 8, 16]";
+        warn(format!("invalid KEY_BLOCK_SIZE = {size}. {sizes}"), ctx);
     }
     if bad_format {
-        warn("invalid ROW_FORMAT specifier.".to_string());
-    } else if bad_pair && known_size {
-        warn(format!(
-            "cannot specify ROW_FORMAT={format} with KEY_BLOCK_SIZE."
-        ));
+        warn("invalid ROW_FORMAT specifier.", ctx);
+    } else if bad_pair {
+        let pair = format!("ROW_FORMAT={format} with KEY_BLOCK_SIZE.");
+        warn(format!("cannot specify {pair}"), ctx);
     }
-    let option = match (bad_format, bad_pair || !known_size) {
+    let option = match (bad_format, bad_size || bad_pair) {
         (true, _) => "ROW_TYPE",
         (false, true) => "KEY_BLOCK_SIZE",
         (false, false) => return Ok(()),
@@ -97,12 +109,44 @@ pub(super) fn check(
     })
 }
 
-/// 3500 for compressed pages, which temporary tables have not.
-pub(super) fn check_temporary(table: &Table) -> Result<(), SqlError> {
-    let compressed = value(table, "ROW_FORMAT") == Some("COMPRESSED")
-        || value(table, "KEY_BLOCK_SIZE").is_some();
-    match compressed {
-        true => Err(SqlError::compressed_temporary_table()),
-        false => Ok(()),
+fn warn(why: impl std::fmt::Display, ctx: &mut DdlContext<'_>) {
+    ctx.warnings.warn(SqlError::innodb_option(why));
+}
+
+/// Takes a size away that is none, or that the format of the rows has not.
+fn settle_size(table: &mut Table, bad_size: bool, bad_pair: bool, ctx: &mut DdlContext<'_>) {
+    let size = value(table, "KEY_BLOCK_SIZE").unwrap_or("0").to_owned();
+    let instead = match (bad_size, bad_pair) {
+        (true, _) => {
+            warn(format!("ignoring KEY_BLOCK_SIZE={size}."), ctx);
+            let is_compressed = value(table, "ROW_FORMAT") == Some("COMPRESSED");
+            is_compressed.then_some("8")
+        }
+        (false, true) => {
+            let why = "as ROW_FORMAT is not COMPRESSED.";
+            warn(format!("ignoring KEY_BLOCK_SIZE={size} {why}"), ctx);
+            None
+        }
+        (false, false) => return,
+    };
+    set_option(table, "KEY_BLOCK_SIZE", instead);
+}
+
+/// 3500 for compressed pages, which temporary tables have not; a warning without
+/// innodb_strict_mode.
+pub(super) fn check_temporary(table: &Table, ctx: &mut DdlContext<'_>) -> Result<(), SqlError> {
+    let has_size = value(table, "KEY_BLOCK_SIZE").is_some();
+    let is_compressed = value(table, "ROW_FORMAT") == Some("COMPRESSED");
+    if ctx.strict_options && (has_size || is_compressed) {
+        return Err(SqlError::compressed_temporary_table());
     }
+    if has_size {
+        warn("KEY_BLOCK_SIZE is ignored for TEMPORARY TABLE.", ctx);
+    }
+    if is_compressed {
+        let format = "ROW_FORMAT=COMPRESSED";
+        warn(format!("{format} is ignored for TEMPORARY TABLE."), ctx);
+        warn("assuming ROW_FORMAT=DYNAMIC.", ctx);
+    }
+    Ok(())
 }

@@ -124,7 +124,7 @@ pub(super) fn define(
     checks::check_foreign_keys(&table, ctx.session)?;
     generated::check_base_columns(&table, ctx.session)?;
     let statement = (row_format::Statement::Create, create.temporary);
-    row_format::check(&create.options, &table, statement, ctx)?;
+    row_format::check(&create.options, &mut table, statement, ctx)?;
     Ok(table)
 }
 
@@ -233,26 +233,30 @@ pub(super) fn apply_options(table: &mut Table, options: &TableOptions) -> Result
         table.auto_increment_min = next;
     }
     for (name, value) in &options.others {
-        let prefix = format!("{name}=");
-        let kept = table
-            .options
-            .split(' ')
-            .filter(|option| !option.is_empty() && !option.starts_with(&prefix));
-        let mut kept: Vec<String> = kept.map(str::to_string).collect();
         // For some, 0 is another value than the default.
         let zero_counts = name.starts_with("STATS_") || *name == "PACK_KEYS";
         let is_kept = value != "DEFAULT" && value != row_format::FIXED;
-        if is_kept && (value != "0" || zero_counts) {
-            kept.push(format!("{prefix}{value}"));
-        }
-        kept.sort_by_key(|option| {
-            SHOWN
-                .iter()
-                .position(|name| option.split('=').next() == Some(name))
-        });
-        table.options = kept.join(" ");
+        let is_kept = is_kept && (value != "0" || zero_counts);
+        set_option(table, name, is_kept.then_some(value.as_str()));
     }
     Ok(())
+}
+
+/// Gives a table another value of an option, or takes the option away.
+pub(super) fn set_option(table: &mut Table, name: &str, value: Option<&str>) {
+    let prefix = format!("{name}=");
+    let kept = table
+        .options
+        .split(' ')
+        .filter(|option| !option.is_empty() && !option.starts_with(&prefix));
+    let mut kept: Vec<String> = kept.map(str::to_string).collect();
+    kept.extend(value.map(|value| format!("{prefix}{value}")));
+    kept.sort_by_key(|option| {
+        SHOWN
+            .iter()
+            .position(|name| option.split('=').next() == Some(name))
+    });
+    table.options = kept.join(" ");
 }
 
 /// Gives a copy of a definition new numbers, without rows.

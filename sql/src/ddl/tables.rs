@@ -207,7 +207,7 @@ pub(super) fn create_like(
         warn_of(column, ctx.warnings);
     }
     if target.temporary {
-        row_format::check_temporary(&table)?;
+        row_format::check_temporary(&table, ctx)?;
         temporary::create(table, ctx);
         return Ok(Done::default());
     }

@@ -61,6 +61,7 @@ impl Bench {
             threads: 1,
             auto_increment: Default::default(),
             parents_unique: true,
+            strict_options: true,
             lock_wait_ms: 1000,
             locks: None,
             fulltext: Default::default(),

@@ -1,6 +1,6 @@
 //! What an evaluation may know and change.
 
-use super::{TimeZone, functions::CipherMode, in_list::ValueSets, once::Known};
+use super::{TimeZone, functions::CipherMode, in_list::ValueSets, language::Language, once::Known};
 use crate::{error::SqlError, json::Paths, lexer, user_locks::Holder, warnings::Warnings};
 use cohort_engine::types::{Collation, DateTime, GtidSet, Value};
 
@@ -107,6 +107,8 @@ pub struct Statement<'a> {
     pub div_precision_increment: u8,
     /// @@default_week_format: of WEEK() and EXTRACT(WEEK …) without a mode.
     pub week_format: u8,
+    /// @@lc_time_names: of the names of months and days.
+    pub language: Language,
     /// @@block_encryption_mode
     pub cipher_mode: CipherMode,
     /// CONNECTION_ID()
@@ -152,6 +154,7 @@ impl Statement<'_> {
             cte_depth_max: 1000,
             div_precision_increment: 4,
             week_format: 0,
+            language: Language::default(),
             cipher_mode: CipherMode::DEFAULT,
             connection_id: 1,
             database: None,

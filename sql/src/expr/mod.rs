@@ -36,6 +36,7 @@ pub mod functions;
 mod golden;
 mod in_list;
 mod infer;
+pub mod language;
 mod once;
 mod operand;
 pub mod resolve;

@@ -13,6 +13,7 @@ mod aggregate;
 mod call;
 mod condition;
 mod meanings;
+mod names;
 mod print;
 mod query;
 
@@ -33,7 +34,7 @@ pub const DEPTH_MAX: usize = 100;
 pub use call::kept_name;
 pub use condition::{function_name, is_condition};
 pub use meanings::{Meanings, Meant};
-pub use query::proper_name;
+pub use names::{names, proper_name, tell_apart};
 
 /// The text that the dictionary keeps for an expression that a session has written.
 pub fn canonical(text: &str, session: &Statement<'_>) -> Result<String, SqlError> {

@@ -6,6 +6,7 @@
 
 use super::{
     meanings::{Meanings, Meant},
+    names::proper_name,
     print::{Printer, quoted},
 };
 use crate::{
@@ -20,18 +21,25 @@ type Text = Result<String, SqlError>;
 /// Stands before and behind the name of a database and its point.
 const MARK: char = '\0';
 
-/// Whether the names of a query's columns are written behind them.
+/// Where a query stands, and so what is written of its columns' names.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
-    Yes,
-    /// It is part of an expression.
-    No,
+enum Within {
+    /// It is that of the view: all have names, and its ORDER BY says what is meant by one.
+    View,
+    /// It makes a table: all have names, by which its keys go.
+    Table,
+    /// It is part of an expression: only aliases are written, by which its keys go.
+    Expression,
 }
 
 /// What the names of a SELECT's items are and what they are, where its ORDER BY is printed.
 #[derive(Default)]
 struct Items {
     printed: Vec<(String, String)>,
+    /// Whether each name is an alias.
+    aliases: Vec<bool>,
+    /// Whether keys are written as aliases that they are.
+    by_alias: bool,
 }
 
 fn refused(what: impl std::fmt::Display) -> SqlError {
@@ -99,20 +107,20 @@ impl Printer<'_> {
 
     /// A subquery, without parentheses.
     pub(super) fn subquery(&self, query: &ast::Query) -> Text {
-        self.query(query, Named::No)
+        self.query(query, Within::Expression)
     }
 
     /// The query of a view, with marks.
     pub(super) fn view(&self, query: &ast::Query) -> Text {
-        self.query(query, Named::Yes)
+        self.query(query, Within::View)
     }
 
-    fn query(&self, query: &ast::Query, named: Named) -> Text {
+    fn query(&self, query: &ast::Query, within: Within) -> Text {
         let with = match &query.with {
             None => String::new(),
             Some(with) => self.with(with)?,
         };
-        let (body, items) = self.body(&query.body, named)?;
+        let (body, items) = self.body(&query.body, within)?;
         let order = self.order_by(query.order_by.as_ref(), &items)?;
         let limit = self.limit(query.limit_clause.as_ref())?;
         Ok(format!("{with}{body}{order}{limit}"))
@@ -123,24 +131,24 @@ impl Printer<'_> {
         let mut tables = Vec::with_capacity(with.cte_tables.len());
         for cte in &with.cte_tables {
             let columns = alias_columns(&cte.alias);
-            let query = self.query(&cte.query, Named::Yes)?;
+            let query = self.query(&cte.query, Within::Table)?;
             let name = quoted(&cte.alias.name.value);
             tables.push(format!("{name}{columns} as ({query})"));
         }
         Ok(format!("with {recursive}{} ", tables.join(", ")))
     }
 
-    fn body(&self, body: &SetExpr, named: Named) -> Result<(String, Items), SqlError> {
+    fn body(&self, body: &SetExpr, within: Within) -> Result<(String, Items), SqlError> {
         match body {
-            SetExpr::Select(select) => self.select(select, named),
+            SetExpr::Select(select) => self.select(select, within),
             SetExpr::Query(inner) => {
                 let is_plain = inner.with.is_none()
                     && inner.order_by.is_none()
                     && inner.limit_clause.is_none();
                 match is_plain {
-                    true => self.body(&inner.body, named),
+                    true => self.body(&inner.body, within),
                     false => {
-                        let text = self.query(inner, named)?;
+                        let text = self.query(inner, within)?;
                         Ok((format!("({text})"), self.names(&inner.body)?))
                     }
                 }
@@ -152,8 +160,12 @@ impl Printer<'_> {
                 right,
             } => {
                 let names = self.names(left)?;
-                let left = self.operand(left, (*op, false), named)?;
-                let right = self.operand(right, (*op, true), named)?;
+                let within = match within {
+                    Within::View => Within::Table,
+                    other => other,
+                };
+                let left = self.operand(left, (*op, false), within)?;
+                let right = self.operand(right, (*op, true), within)?;
                 let word = match op {
                     ast::SetOperator::Union => "union",
                     ast::SetOperator::Except => "except",
@@ -181,8 +193,8 @@ impl Printer<'_> {
     fn operand(
         &self,
         operand: &SetExpr,
-        (within, is_right): (ast::SetOperator, bool),
-        named: Named,
+        (outside, is_right): (ast::SetOperator, bool),
+        within: Within,
     ) -> Text {
         let mut inside = operand;
         while let SetExpr::Query(inner) = inside
@@ -192,9 +204,9 @@ impl Printer<'_> {
         {
             inside = &inner.body;
         }
-        let (text, _) = self.body(inside, named)?;
+        let (text, _) = self.body(inside, within)?;
         let in_parentheses = match inside {
-            SetExpr::SetOperation { op, .. } => is_right || *op != within,
+            SetExpr::SetOperation { op, .. } => is_right || *op != outside,
             _ => false,
         };
         Ok(match in_parentheses {
@@ -203,7 +215,7 @@ impl Printer<'_> {
         })
     }
 
-    fn select(&self, select: &ast::Select, named: Named) -> Result<(String, Items), SqlError> {
+    fn select(&self, select: &ast::Select, within: Within) -> Result<(String, Items), SqlError> {
         let mut text = String::from("select ");
         if let Some(modifiers) = &select.select_modifiers {
             let ast::SelectModifiers {
@@ -240,11 +252,16 @@ impl Printer<'_> {
         } else {
             text.push_str(distinct(select));
         }
-        let items = self.items(select)?;
-        let list = items.printed.iter().map(|(name, item)| match named {
-            Named::Yes => format!("{item} AS {}", quoted(name)),
-            Named::No => item.clone(),
-        });
+        let mut items = self.items(select)?;
+        items.by_alias = within != Within::View;
+        let named = items.printed.iter().zip(&items.aliases);
+        let list =
+            named.map(
+                |((name, item), is_alias)| match within != Within::Expression || *is_alias {
+                    true => format!("{item} AS {}", quoted(name)),
+                    false => item.clone(),
+                },
+            );
         text.push_str(&list.collect::<Vec<_>>().join(","));
         if !select.from.is_empty() && !is_dual(&select.from) {
             text.push_str(" from ");
@@ -300,12 +317,15 @@ impl Printer<'_> {
                     for meant in meanings.star(options).ok_or_else(unknown)? {
                         let name = names.next().ok_or_else(unknown)?;
                         items.printed.push((name.clone(), column(meant)));
+                        items.aliases.push(false);
                     }
                     continue;
                 }
                 ast::SelectItem::ExprWithAliases { .. } => return Err(refused("several aliases")),
             };
             let name = names.next().ok_or_else(unknown)?;
+            let is_alias = matches!(item, ast::SelectItem::ExprWithAlias { .. });
+            items.aliases.push(is_alias);
             let at = items.printed.len() + 1;
             items
                 .printed
@@ -396,7 +416,7 @@ impl Printer<'_> {
                 let lateral = if *lateral { "lateral " } else { "" };
                 let columns = alias_columns(alias);
                 let name = quoted(&alias.name.value);
-                let query = self.query(subquery, Named::Yes)?;
+                let query = self.query(subquery, Within::Table)?;
                 Ok(format!("{lateral}({query}) {name}{columns}"))
             }
             ast::TableFactor::NestedJoin {
@@ -453,10 +473,11 @@ impl Printer<'_> {
                 by_name: false,
             }) = self.meanings()?.name(path)
         {
-            let mut printed = items.printed.iter();
-            let item = printed.find(|(item, _)| item.eq_ignore_ascii_case(name));
-            if let Some((_, text)) = item
+            let printed = items.printed.iter().zip(&items.aliases);
+            let mut called = printed.filter(|((item, _), _)| item.eq_ignore_ascii_case(name));
+            if let Some(((_, text), is_alias)) = called.next()
                 && text.parse::<f64>().is_err()
+                && !(items.by_alias && *is_alias)
             {
                 return Ok(text.clone());
             }
@@ -512,17 +533,6 @@ pub(super) fn descending(key: &ast::OrderByExpr, word: &str) -> Text {
         None | Some(ast::OrderBySort::Asc) => Ok(String::new()),
         Some(ast::OrderBySort::Desc) => Ok(format!(" {word}")),
         Some(ast::OrderBySort::Using(_)) => Err(refused("ORDER BY USING")),
-    }
-}
-
-/// A name that a column can have: MySQL numbers those that are too long or end in a space.
-#[must_use]
-pub fn proper_name(name: &str, at: usize) -> String {
-    const LENGTH_MAX: usize = 64;
-    let is_proper = !name.is_empty() && name.chars().count() <= LENGTH_MAX && !name.ends_with(' ');
-    match is_proper {
-        true => name.to_string(),
-        false => format!("Name_exp_{at}"),
     }
 }
 

@@ -14,7 +14,7 @@ use sqlparser::{
     dialect::{Dialect, MySqlDialect, Precedence},
     keywords::Keyword,
     parser::{Parser, ParserError},
-    tokenizer::Token,
+    tokenizer::{Token, Whitespace},
 };
 use std::any::TypeId;
 
@@ -524,12 +524,25 @@ fn word_follows(parser: &Parser, wanted: &str) -> bool {
     }
 }
 
-/// Whether `((SELECT 1) UNION …)` follows: the library knows queries in parentheses only by the
+/// Whether a query stands at a place that begins with TABLE or VALUES ROW, of which the word ROW has
+/// become a space.
+fn begins_without_select(parser: &Parser, at: usize) -> bool {
+    let row = Token::Whitespace(Whitespace::Space);
+    match is_word(parser, at, &[Keyword::TABLE]) {
+        true => matches!(parser.peek_nth_token_no_skip(at + 1).token, Token::Word(_)),
+        false => is_word(parser, at, &[Keyword::VALUES]) && is_token(parser, at + 1, &row),
+    }
+}
+
+/// Whether `((SELECT 1) UNION …)` or `(TABLE t)` follows: the library knows queries in parentheses only by the
 /// word SELECT after the first one.
 fn is_query_in_parentheses(parser: &Parser) -> bool {
     let mut inner = 0;
     while is_token(parser, inner, &Token::LParen) {
         inner += 1;
+    }
+    if inner == 1 && begins_without_select(parser, inner) {
+        return true;
     }
     if inner < 2 || !is_word(parser, inner, &[Keyword::SELECT, Keyword::WITH]) {
         return false;
@@ -545,7 +558,7 @@ fn goes_on_as_query(parser: &Parser, next: usize) -> bool {
         || is_word(parser, next, &[UNION, EXCEPT, INTERSECT, ORDER, LIMIT])
 }
 
-/// `= ANY ((SELECT …) UNION …)`: behind two parentheses the library expects an expression.
+/// `= ANY ((SELECT …) UNION …)`, `= ANY (TABLE t)`: there the library expects an expression.
 fn quantified(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserError>> {
     let op = match parser.peek_token_ref().token {
         Token::Eq => BinaryOperator::Eq,
@@ -560,7 +573,8 @@ fn quantified(parser: &mut Parser, expr: &Expr) -> Option<Result<Expr, ParserErr
     let (all, is_some) = (is(&[Keyword::ALL]), is(&[Keyword::SOME]));
     let is_quantified = all || is_some || is(&[Keyword::ANY]);
     let nested = |at: usize| is_token(parser, at, &Token::LParen);
-    if !is_quantified || !nested(2) || !nested(3) {
+    let is_unknown = nested(3) || begins_without_select(parser, 3);
+    if !is_quantified || !nested(2) || !is_unknown {
         return None;
     }
     parser.advance_token();

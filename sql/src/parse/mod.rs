@@ -437,16 +437,14 @@ impl Text<'_> {
         self.error_at(first)
     }
 
-    /// 1064 at the row of a VALUES clause, whose first expression this is, if it stands there without
-    /// the word ROW.
-    pub fn refuse_row_without_word(&self, first: Span) -> Result<(), SqlError> {
-        let mut open = index_of(first).min(self.tokens.len());
-        let token = |at: usize| self.tokens.get(at);
-        let is_open = |at: usize| token(at).is_some_and(|t| t.is_symbol(self.source, "("));
-        while open > 0 && is_open(open - 1) {
-            open -= 1;
-        }
-        match open.checked_sub(1).and_then(token) {
+    /// 1064 at the row of a VALUES clause, whose parenthesis this is, if it stands there without the
+    /// word ROW.
+    pub fn refuse_row_without_word(&self, open: Span) -> Result<(), SqlError> {
+        let open = index_of(open).min(self.tokens.len());
+        match open
+            .checked_sub(1)
+            .and_then(|before| self.tokens.get(before))
+        {
             Some(before) if before.is_word(self.source, "ROW") => Ok(()),
             _ => Err(self.error_at(open)),
         }

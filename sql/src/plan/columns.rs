@@ -1,7 +1,7 @@
 //! The descriptions of result columns that come straight from a table's columns.
 
 use crate::{expr::ExprType, output::ColumnMeta, text::ZEROFILL};
-use cohort_engine::types::{Collation, ColumnType, Index, Table};
+use cohort_engine::types::{Collation, ColumnType, Index, Table, schema::DefaultValue};
 
 const NOT_NULL: u16 = 1;
 const PRI_KEY: u16 = 2;
@@ -53,23 +53,33 @@ pub(super) fn describe(meta: &mut ColumnMeta, table: &Table, alias: &str, positi
     if column.auto_increment {
         meta.flags |= AUTO_INCREMENT;
     }
+    // Only those that a statement sets which does not name them.
     if matches!(column.ty, ColumnType::Timestamp(_)) {
-        meta.flags |= TIMESTAMP;
         if column.on_update_now {
             meta.flags |= ON_UPDATE_NOW;
         }
+        if column.on_update_now || column.default == DefaultValue::CurrentTimestamp {
+            meta.flags |= TIMESTAMP;
+        }
     }
-    if !column.nullable
-        && !column.auto_increment
-        && column.default == cohort_engine::types::schema::DefaultValue::None
-    {
+    if !column.nullable && !column.auto_increment && column.default == DefaultValue::None {
         meta.flags |= NO_DEFAULT;
     }
 }
 
 /// Makes a column's description that of a union: in MySQL a column of a temporary table.
 pub(super) fn describe_union(meta: &mut ColumnMeta, ty: &ExprType) {
-    meta.original_name.clone_from(&meta.name);
+    let name = meta.name.clone();
+    describe_computed(meta, &name, ty);
+    let is_moment = |ty: ColumnType| ty.is_temporal() && ty != ColumnType::Year;
+    if ty.ty.is_some_and(is_moment) && meta.not_null {
+        meta.flags |= NO_DEFAULT;
+    }
+}
+
+/// Makes it that of a derived table's column of this name, which is one of a temporary table, too.
+pub(super) fn describe_computed(meta: &mut ColumnMeta, name: &str, ty: &ExprType) {
+    name.clone_into(&mut meta.original_name);
     match ty.ty {
         Some(ColumnType::Json) => {
             (meta.collation, meta.length, meta.decimals) = (Collation::Binary, u32::MAX, 0);
@@ -80,12 +90,10 @@ pub(super) fn describe_union(meta: &mut ColumnMeta, ty: &ExprType) {
             meta.flags |= BLOB;
         }
         Some(of_texts) if of_texts.has_collation() => meta.decimals = 0,
-        Some(moment) if moment.is_temporal() && moment != ColumnType::Year => {
-            if meta.not_null {
-                meta.flags |= NO_DEFAULT;
-            }
-        }
-        _ => meta.flags &= !BINARY,
+        Some(ColumnType::Year) => meta.flags &= !BINARY,
+        Some(moment) if moment.is_temporal() => {}
+        Some(_) => meta.flags &= !BINARY,
+        None => {}
     }
 }
 

@@ -41,6 +41,15 @@ pub struct ViewDraft {
     pub warnings: Vec<SqlError>,
 }
 
+/// Who names the columns of a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// A list of columns, or the text that is kept.
+    Text,
+    /// Its query as it was written.
+    Query,
+}
+
 /// Compiles the query of a view: 1351 if it has parameters or variables. `replaced`: the view whose
 /// place it takes, which it cannot be made of.
 pub fn define_view(
@@ -48,6 +57,7 @@ pub fn define_view(
     context: &CompileContext<'_>,
     week_format: u8,
     replaced: Option<&Arc<View>>,
+    named: NamedBy,
 ) -> Result<ViewDraft, SqlError> {
     let ast::Statement::Query(query) = &parsed.statement else {
         return Err(SqlError::not_supported("this statement in a view"));
@@ -70,7 +80,10 @@ pub fn define_view(
         }
         _ => error,
     })?;
-    let meanings = planner.meanings.take().unwrap_or_default();
+    let mut meanings = planner.meanings.take().unwrap_or_default();
+    if named == NamedBy::Query {
+        expr_text::tell_apart(query, &mut meanings);
+    }
     let settings = &context.settings;
     let text = expr_text::canonical_query(
         query,
@@ -80,8 +93,12 @@ pub fn define_view(
         week_format,
     )?;
     let mut columns = columns_of(&plan, &metas);
+    let named = expr_text::names(query, &meanings);
     for (at, column) in columns.iter_mut().enumerate() {
-        column.name = expr_text::proper_name(&column.name, at + 1);
+        let name = named
+            .and_then(|names| names.get(at))
+            .unwrap_or(&column.name);
+        column.name = expr_text::proper_name(name, at + 1);
     }
     let block = only_block(&plan);
     let mergeable = query.with.is_none() && block.is_some_and(is_mergeable);
@@ -111,7 +128,7 @@ pub fn read_view(view: &View, context: &CompileContext<'_>) -> Result<ViewDraft,
         view.query.text.as_bytes(),
         Mode::default(),
         None,
-        |parsed| define_view(parsed, &context, 0, None),
+        |parsed| define_view(parsed, &context, 0, None, NamedBy::Text),
     );
     draft.map_err(|error| super::view::gone(view, error))
 }

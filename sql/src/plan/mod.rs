@@ -63,7 +63,7 @@ mod window;
 pub(crate) use access::index_of;
 pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
-pub use define::{ViewDraft, define_view, read_view};
+pub use define::{NamedBy, ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
 pub use explain::{Explanation, Figures, Place as ExplainedPlace, Point as ExplainedPoint};
 pub(crate) use figures::NoSession;

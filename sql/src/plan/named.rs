@@ -239,17 +239,21 @@ impl Names {
         derived.any(|merged| merged.leaves.contains(&leaf))
     }
 
-    /// What a column of a merged derived table is called: by what alias, by what name, and by what
-    /// alias its text calls the table that has it (empty for what is computed).
+    /// What a column of a merged view or derived table is called: by what alias, by what name, and
+    /// what the table is that has it: the view, or by what alias the text calls it (empty for what is
+    /// computed).
     pub fn merged_column(&self, expr: &Expr) -> Option<(&str, &str, &str)> {
         // What is written may be a literal, too.
         let is_literal = matches!(expr, Expr::Literal(..) | Expr::Parameter { .. });
         let at = self.at_of(expr).filter(|_| !is_literal)?;
         let At::View(merged, _) = at else { return None };
-        let merged = self.views.get(merged).filter(|m| m.view.is_none())?;
+        let merged = self.views.get(merged)?;
         let slot = walk::slot(expr);
         let table = slot.and_then(|slot| self.tables.get(self.table_of_slot(slot)?));
-        let table = table.map_or("", |table| &table.alias);
+        let table = match &merged.view {
+            Some(view) => &view.name,
+            None => table.map_or("", |table| &table.alias),
+        };
         Some((&merged.alias, self.name_of(at)?.0, table))
     }
 

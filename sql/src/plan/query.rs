@@ -587,7 +587,11 @@ impl Planner<'_> {
                     .map_or("", |text| text.trim_start())
                     .to_string(),
             };
-            metas.push(self.meta(&computed.expr, &name));
+            let by_name = matches!(
+                inside(expr),
+                ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_)
+            );
+            metas.push(self.meta(&computed.expr, &name, by_name));
             let selected = &mut self.names().select;
             selected.items.push((name, computed.expr.clone()));
             if alias.is_some() {
@@ -654,7 +658,7 @@ impl Planner<'_> {
         names.note_read(at);
         let name = names.name_of(at).map(|(name, _)| name.to_string());
         let name = name.unwrap_or_default();
-        metas.push(self.meta(&expr, &name));
+        metas.push(self.meta(&expr, &name, true));
         self.names().select.items.push((name, expr.clone()));
         let computed = self.wrap(expr);
         output.push(computed);
@@ -676,8 +680,8 @@ impl Planner<'_> {
         Ok(columns)
     }
 
-    /// The description of a result column.
-    fn meta(&mut self, expr: &Expr, name: &str) -> ColumnMeta {
+    /// The description of a result column, which the statement has by its name or computes.
+    fn meta(&mut self, expr: &Expr, name: &str, by_name: bool) -> ColumnMeta {
         let mut meta = infer(expr).meta(name);
         let names = self.names();
         if let Some(index) = slot(expr)
@@ -687,11 +691,16 @@ impl Planner<'_> {
             let alias = names.at_of(expr).and_then(|at| names.called(at));
             let alias = alias.map_or(table.alias.as_str(), |called| called.alias);
             meta.table = alias.to_string();
-            if let Some(stored) = &table.table {
-                columns::describe(&mut meta, stored, alias, index - table.first_slot);
+            let position = index - table.first_slot;
+            match (&table.table, table.columns.get(position)) {
+                (Some(stored), _) => columns::describe(&mut meta, stored, alias, position),
+                (None, Some(column)) => {
+                    columns::describe_computed(&mut meta, &column.name, &column.ty);
+                }
+                (None, None) => {}
             }
         }
-        if let Some((merged, column, table)) = names.merged_column(expr) {
+        if by_name && let Some((merged, column, table)) = names.merged_column(expr) {
             meta.table = merged.to_string();
             meta.original_name = column.to_string();
             meta.original_table = table.to_string();

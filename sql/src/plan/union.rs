@@ -196,10 +196,9 @@ impl Planner<'_> {
             return Err(SqlError::empty_row_of_values());
         }
         for (number, row) in values.rows.iter().enumerate() {
+            let open = row.opening_token.0.span;
+            self.text.refuse_row_without_word(open)?;
             let row = &row.content;
-            if let Some(first) = row.first() {
-                self.text.refuse_row_without_word(first.span())?;
-            }
             if row.len() != width {
                 return Err(SqlError::wrong_value_count_on_row(number + 1));
             }

@@ -137,6 +137,42 @@ impl Granted {
 }
 
 impl TableGrants {
+    /// Those on all of it, and those on some column.
+    fn privileges_or_columns(&self) -> Privileges {
+        let columns = self.columns.values();
+        columns.fold(self.privileges, |all, column| all.with(*column))
+    }
+
+    /// How many of the columns that REVOKE names have less than it names.
+    fn missing_on_columns(&self, granted: &Granted, leniently: bool) -> usize {
+        let mut wanted: BTreeMap<String, Privileges> = BTreeMap::new();
+        for (column, privilege) in granted.columns() {
+            let known = wanted.entry(column.to_lowercase()).or_default();
+            *known = known.with(privilege.into());
+        }
+        let is_missing = |(column, privileges): &(&String, &Privileges)| {
+            let mut known = self.columns.iter();
+            let known = known.find(|(name, _)| name.to_lowercase() == **column);
+            !known.is_some_and(|(_, has)| leniently || has.has_all(**privileges))
+        };
+        wanted.iter().filter(is_missing).count()
+    }
+
+    fn revoke(&mut self, granted: &Granted, privileges: Privileges) {
+        self.privileges = self.privileges.without(privileges);
+        // What is revoked of a table is revoked of its columns.
+        for column in self.columns.values_mut() {
+            *column = column.without(privileges);
+        }
+        for (name, privilege) in granted.columns() {
+            for (column, known) in &mut self.columns {
+                if column.eq_ignore_ascii_case(name) {
+                    *known = known.without(privilege.into());
+                }
+            }
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.privileges.is_empty() && self.columns.is_empty()
     }
@@ -220,82 +256,86 @@ impl Grants {
         }
     }
 
-    /// REVOKE. False: it was not granted there. `partial`: of a database can be revoked what was
-    /// granted on everything.
+    /// How many things are missing of what REVOKE names: privileges on the whole count as one, as do
+    /// those on a column. `partial`: of a database can be revoked what was granted on everything.
+    /// `leniently`: it is enough that something is granted there.
+    #[must_use]
+    pub fn missing(
+        &self,
+        granted: &Granted,
+        level: &Level,
+        partial: bool,
+        leniently: bool,
+    ) -> usize {
+        let privileges = granted.privileges(level);
+        let takes_what_there_is = leniently || *granted == Granted::All;
+        match level {
+            _ if is_nothing(granted) => 0,
+            Level::Everything => 0,
+            Level::Database(pattern) => {
+                let own = self.databases.get(pattern).copied();
+                let has = self.in_database(pattern, partial);
+                let is_there = takes_what_there_is && own.is_some() || has.has_all(privileges);
+                usize::from(!is_there)
+            }
+            Level::Table(database, table) => match self.table(database, table) {
+                None => 1,
+                Some(known) => {
+                    let has = known.privileges_or_columns().has_all(privileges);
+                    let on_columns = known.missing_on_columns(granted, leniently);
+                    usize::from(!has && !takes_what_there_is) + on_columns
+                }
+            },
+        }
+    }
+
+    /// REVOKE: takes what there is of it.
     pub fn revoke(
         &mut self,
         granted: &Granted,
         level: &Level,
         (grantor, now): (&str, u64),
         partial: bool,
-    ) -> bool {
+    ) {
         let privileges = granted.privileges(level);
         for name in granted.dynamic(level) {
             self.dynamic.remove(name);
         }
-        let done = match level {
+        match level {
             Level::Everything => {
                 // Dynamic ones keep the GRANT OPTION that each has of its own.
                 self.global = self.global.without(privileges);
                 self.revoke_restrictions(privileges);
-                true
             }
-            Level::Database(pattern) => self.revoke_in(pattern, granted, privileges, partial),
-            Level::Table(database, table) => {
-                let known = self.tables.get_mut(database);
-                match known.and_then(|tables| tables.get_mut(table)) {
-                    None => false,
-                    Some(known) => {
-                        let before = known.clone();
-                        known.privileges = known.privileges.without(privileges);
-                        // What is revoked of a table is revoked of its columns.
-                        for column in known.columns.values_mut() {
-                            *column = column.without(privileges);
-                        }
-                        for (name, privilege) in granted.columns() {
-                            for (column, known) in &mut known.columns {
-                                if column.eq_ignore_ascii_case(name) {
-                                    *known = known.without(privilege.into());
-                                }
-                            }
-                        }
-                        let changed = *known != before;
-                        grantor.clone_into(&mut known.grantor);
-                        known.changed = now;
-                        changed
-                    }
+            Level::Database(pattern) => {
+                let own = self.databases.get(pattern).copied().unwrap_or_default();
+                let here = privileges.both(self.in_database(pattern, partial));
+                if let Some(known) = self.databases.get_mut(pattern) {
+                    *known = known.without(privileges);
+                }
+                if partial {
+                    self.restrict(pattern, here.without(own));
                 }
             }
-        };
+            Level::Table(database, table) => {
+                let known = self.tables.get_mut(database);
+                if let Some(known) = known.and_then(|tables| tables.get_mut(table)) {
+                    known.revoke(granted, privileges);
+                    grantor.clone_into(&mut known.grantor);
+                    known.changed = now;
+                }
+            }
+        }
         self.forget_empty();
-        done || is_nothing(granted)
     }
 
-    /// REVOKE on a database: of ALL some is enough.
-    fn revoke_in(
-        &mut self,
-        pattern: &str,
-        granted: &Granted,
-        privileges: Privileges,
-        partial: bool,
-    ) -> bool {
-        let had = self.databases.get(pattern).copied();
-        let own = had.unwrap_or_default();
-        let elsewhere = match partial {
-            true => self.global,
-            false => Privileges::NONE,
-        };
-        let takes_what_there_is = *granted == Granted::All && had.is_some();
-        if !takes_what_there_is && !own.with(elsewhere).has_all(privileges) {
-            return false;
+    /// The privileges that can be revoked of a database.
+    fn in_database(&self, pattern: &str, partial: bool) -> Privileges {
+        let own = self.databases.get(pattern).copied().unwrap_or_default();
+        match partial {
+            true => own.with(self.global),
+            false => own,
         }
-        if let Some(known) = self.databases.get_mut(pattern) {
-            *known = known.without(privileges);
-        }
-        if partial {
-            self.restrict(pattern, privileges.without(own));
-        }
-        true
     }
 
     /// REVOKE ALL PRIVILEGES, GRANT OPTION: roles stay.
@@ -376,6 +416,21 @@ fn is_nothing(granted: &Granted) -> bool {
     matches!(granted, Granted::These(named) if named.is_empty())
 }
 
+/// REVOKE, unless something of it is missing.
+#[cfg(test)]
+pub(super) fn revoked(
+    grants: &mut Grants,
+    granted: &Granted,
+    level: &Level,
+    partial: bool,
+) -> bool {
+    let is_there = grants.missing(granted, level, partial, false) == 0;
+    if is_there {
+        grants.revoke(granted, level, ("", 0), partial);
+    }
+    is_there
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Privilege as P, *};
@@ -397,15 +452,35 @@ mod tests {
         let mut grants = Grants::default();
         let given = these(&[(P::Select, &[]), (P::Update, &["a"]), (P::Select, &["b"])]);
         grants.grant(&given, &table(), false, ("", 0));
-        assert!(!grants.revoke(&these(&[(P::Delete, &[])]), &table(), ("", 0), false));
-        assert!(grants.revoke(&these(&[(P::Update, &[])]), &table(), ("", 0), false));
+        assert!(!revoked(
+            &mut grants,
+            &these(&[(P::Delete, &[])]),
+            &table(),
+            false
+        ));
+        assert!(revoked(
+            &mut grants,
+            &these(&[(P::Update, &[])]),
+            &table(),
+            false
+        ));
         assert_eq!(
             grants.table("d", "t").unwrap().of_column("A"),
             Privileges::NONE
         );
-        assert!(grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0), false));
-        assert!(!grants.revoke(&these(&[(P::Select, &["B"])]), &table(), ("", 0), false));
-        assert!(grants.revoke(&Granted::All, &table(), ("", 0), false));
+        assert!(revoked(
+            &mut grants,
+            &these(&[(P::Select, &["B"])]),
+            &table(),
+            false
+        ));
+        assert!(!revoked(
+            &mut grants,
+            &these(&[(P::Select, &["B"])]),
+            &table(),
+            false
+        ));
+        assert!(revoked(&mut grants, &Granted::All, &table(), false));
         assert_eq!(grants, Grants::default());
     }
 
@@ -415,10 +490,15 @@ mod tests {
         assert!(grants.dynamic.values().all(|option| *option));
         assert_eq!(grants.dynamic.len(), DYNAMIC.len());
         let option = these(&[(P::GrantOption, &[])]);
-        assert!(grants.revoke(&option, &Level::Everything, ("", 0), false));
+        assert!(revoked(&mut grants, &option, &Level::Everything, false));
         assert!(!grants.global.has(P::GrantOption));
         assert!(grants.dynamic.values().all(|option| *option));
-        assert!(grants.revoke(&Granted::All, &Level::Everything, ("", 0), false));
+        assert!(revoked(
+            &mut grants,
+            &Granted::All,
+            &Level::Everything,
+            false
+        ));
         assert_eq!(grants, Grants::default());
     }
 

@@ -104,7 +104,7 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Granted, Level, NamedPrivilege, Privilege as P, Right},
+        super::{Granted, Level, NamedPrivilege, Privilege as P, Right, grants::revoked},
         *,
     };
 
@@ -129,19 +129,29 @@ mod tests {
     #[test]
     fn what_is_revoked_in_a_database_is_granted_there_again() {
         let mut grants = everywhere(&[P::Select, P::Insert]);
-        assert!(!grants.revoke(&these(&[P::Insert]), &hr(), ("", 0), false));
-        assert!(!grants.revoke(&these(&[P::Insert, P::Delete]), &hr(), ("", 0), true));
-        assert!(!grants.revoke(&Granted::All, &hr(), ("", 0), true));
-        assert!(grants.revoke(&these(&[P::Insert]), &hr(), ("", 0), true));
+        assert!(!revoked(&mut grants, &these(&[P::Insert]), &hr(), false));
+        assert!(!revoked(
+            &mut grants,
+            &these(&[P::Insert, P::Delete]),
+            &hr(),
+            true
+        ));
+        assert!(!revoked(&mut grants, &Granted::All, &hr(), true));
+        assert!(revoked(&mut grants, &these(&[P::Insert]), &hr(), true));
         assert_eq!(grants.global_in("hr"), P::Select.into());
         assert!(grants.global_in("HR").has(P::Insert));
         grants.grant(&these(&[P::Insert, P::Delete]), &hr(), false, ("", 0));
         assert_eq!(grants.restrictions, Restrictions::new());
         assert_eq!(grants.databases["hr"], P::Delete.into());
         // With a grant on it everything there is to be taken is taken.
-        assert!(grants.revoke(&Granted::All, &hr(), ("", 0), true));
+        assert!(revoked(&mut grants, &Granted::All, &hr(), true));
         assert_eq!(grants.global_in("hr"), Privileges::NONE);
-        assert!(grants.revoke(&these(&[P::Select]), &Level::Everything, ("", 0), true));
+        assert!(revoked(
+            &mut grants,
+            &these(&[P::Select]),
+            &Level::Everything,
+            true
+        ));
         assert_eq!(grants.restrictions["hr"], P::Insert.into());
     }
 
@@ -159,9 +169,19 @@ mod tests {
         assert_eq!(grants.restrictions, Restrictions::new());
         give(&mut grants, &by);
         assert_eq!(grants.restrictions, Restrictions::new(), "it had it before");
-        assert!(grants.revoke(&select, &Level::Database("mysql".into()), ("", 0), true));
+        assert!(revoked(
+            &mut grants,
+            &select,
+            &Level::Database("mysql".into()),
+            true
+        ));
         assert_eq!(grants.global_in("MySQL"), Privileges::NONE);
-        assert!(grants.revoke(&select, &Level::Database("SYS".into()), ("", 0), true));
+        assert!(revoked(
+            &mut grants,
+            &select,
+            &Level::Database("SYS".into()),
+            true
+        ));
         assert_eq!(grants.global_in("sys"), Privileges::NONE);
         give(&mut grants, &by);
         assert_eq!(grants.restrictions, Restrictions::new());

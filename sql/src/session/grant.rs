@@ -15,6 +15,9 @@ use crate::{
 };
 use std::sync::Arc;
 
+/// The first version of MySQL whose REVOKE must find all that it names.
+const WHOLE_REVOKES: u64 = 80_300;
+
 impl Session {
     /// GRANT of privileges.
     pub(super) fn grant(
@@ -121,6 +124,13 @@ impl Session {
         let known = self.state.instance.users();
         let (grantor, now) = self.grantor();
         let partial = self.state.instance.has_partial_revokes();
+        // What a source took that was older than that rule is taken from it.
+        let origin = self
+            .state
+            .variables
+            .values()
+            .number("original_server_version");
+        let leniently = origin < WHOLE_REVOKES;
         let mut changed = Vec::new();
         for user in users {
             let Some(account) = self.find_account(&known, user) else {
@@ -133,15 +143,24 @@ impl Session {
                 Some(at) => changed.remove(at),
                 None => Account::clone(account),
             };
-            let by = (grantor.as_str(), now);
-            if account.grants.revoke(what, &level, by, partial) {
-                changed.push(account);
-            } else {
+            let missing = account.grants.missing(what, &level, partial, leniently);
+            for _ in 0..missing {
                 let error = no_such_grant(&self.resolved(user), &level);
                 self.pass(lenience.if_exists, error)?;
             }
+            let had = account.grants.clone();
+            let by = (grantor.as_str(), now);
+            account.grants.revoke(what, &level, by, partial);
+            if missing == 0 || account.grants != had {
+                changed.push(account);
+            }
         }
-        let text = format!("REVOKE {} FROM {}", what.text(&level), names(&changed));
+        // Whoever repeats it takes what there is, too.
+        let verb = match lenience.if_exists || leniently {
+            true => "REVOKE IF EXISTS",
+            false => "REVOKE",
+        };
+        let text = format!("{verb} {} FROM {}", what.text(&level), names(&changed));
         self.store_users(text, &changed, &[])
     }
 

@@ -62,6 +62,9 @@ impl Session {
             format!("SET auto_increment_increment = {increment}"),
             format!("SET auto_increment_offset = {offset}"),
             format!("SET sql_mode = {}", reading.sql_mode),
+            // What was taken then is taken.
+            "SET innodb_strict_mode = OFF".to_owned(),
+            "SET restrict_fk_on_non_standard_key = OFF".to_owned(),
             format!(
                 "SET collation_connection = {}",
                 collation(reading.connection)?

@@ -203,12 +203,15 @@ impl Session {
         // Those that are as they come are not said.
         let zone = Value::Bytes("SYSTEM".into());
         self.set_variable(session, "time_zone", &zone)?;
+        self.set_variable(session, "lc_time_names", &Value::UInt(0))?;
         for name in ["auto_increment_increment", "auto_increment_offset"] {
             self.set_variable(session, name, &Value::UInt(1))?;
         }
         // No log says it, and what the source has done is done here.
         let off = Value::Int(0);
-        self.set_variable(session, "restrict_fk_on_non_standard_key", &off)?;
+        for name in ["restrict_fk_on_non_standard_key", "innodb_strict_mode"] {
+            self.set_variable(session, name, &off)?;
+        }
         for value in &query.values {
             let settings = match *value {
                 SessionValue::Flags2(flags) => {
@@ -235,6 +238,9 @@ impl Session {
                 SessionValue::TimeZone(zone) => {
                     vec![("time_zone", Value::Bytes(zone.to_vec()))]
                 }
+                SessionValue::TimeNames(number) => {
+                    vec![("lc_time_names", Value::UInt(number.into()))]
+                }
                 SessionValue::Micros(more) => {
                     micros = more;
                     continue;
@@ -246,9 +252,9 @@ impl Session {
                     vec![("sql_require_primary_key", Value::Int(on.into()))]
                 }
                 // The database's own is what counts here.
-                SessionValue::DatabaseCollation(_)
-                | SessionValue::TimeNames(_)
-                | SessionValue::ExplicitTimestamps(_) => continue,
+                SessionValue::DatabaseCollation(_) | SessionValue::ExplicitTimestamps(_) => {
+                    continue;
+                }
             };
             for (name, value) in settings {
                 self.set_variable(session, name, &value)?;

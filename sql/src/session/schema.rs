@@ -97,6 +97,7 @@ impl Session {
             threads: settings.ddl_threads,
             auto_increment: settings.auto_increment,
             parents_unique: settings.parents_unique,
+            strict_options: settings.strict_options,
             lock_wait_ms: settings.table_lock_wait_ms,
             locks: self.locked.tables.as_ref().map(|locked| &locked.held),
             fulltext: fulltext_settings(own, &state.instance.globals.values()),

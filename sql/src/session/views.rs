@@ -5,7 +5,7 @@ use crate::{
     ddl::{self, CreateView},
     error::SqlError,
     output::Output,
-    plan::{self, ViewDraft},
+    plan::{self, NamedBy, ViewDraft},
     state::State,
 };
 use cohort_engine::types::View;
@@ -56,8 +56,12 @@ impl Session {
     ) -> Result<ViewDraft, SqlError> {
         let database = Arc::clone(&self.state.database);
         let week_format = self.state.facts().week_format;
+        let names = match create.columns.is_empty() {
+            true => NamedBy::Query,
+            false => NamedBy::Text,
+        };
         self.compile_text(create.query.as_bytes(), &database, |parsed, context| {
-            plan::define_view(parsed, context, week_format, replaced)
+            plan::define_view(parsed, context, week_format, replaced, names)
         })
     }
 }

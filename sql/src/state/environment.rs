@@ -86,6 +86,7 @@ impl State {
             cte_depth_max: settings.cte_depth_max,
             div_precision_increment: settings.div_precision_increment,
             week_format: settings.week_format,
+            language: settings.language,
             cipher_mode: settings.cipher_mode,
             connection_id: self.id,
             database: (!self.database.is_empty()).then_some(&*self.database),

@@ -11,7 +11,7 @@ mod value;
 
 use crate::{
     error::SqlError,
-    expr::{SqlMode, TimeZone, functions::CipherMode},
+    expr::{SqlMode, TimeZone, functions::CipherMode, language::Language},
     lexer,
 };
 use cohort_engine::{
@@ -97,6 +97,8 @@ pub enum Kind {
     SqlMode,
     /// The name of a time zone.
     TimeZone,
+    /// The name or number of a locale.
+    Language,
     /// Versions of TLS with commas between them, or none.
     TlsVersion,
     /// How connections may be compressed: names with commas between them.
@@ -378,6 +380,8 @@ pub struct Settings {
     pub div_precision_increment: u8,
     /// default_week_format.
     pub week_format: u8,
+    /// lc_time_names.
+    pub language: Language,
     /// block_encryption_mode.
     pub cipher_mode: CipherMode,
     /// auto_increment_increment and auto_increment_offset.
@@ -392,6 +396,8 @@ pub struct Settings {
     pub foreign_key_checks: bool,
     /// restrict_fk_on_non_standard_key.
     pub parents_unique: bool,
+    /// innodb_strict_mode.
+    pub strict_options: bool,
     /// sql_safe_updates.
     pub safe_updates: bool,
     /// sql_big_selects is off: max_join_size.
@@ -470,6 +476,7 @@ impl Settings {
             cte_depth_max: values.number("cte_max_recursion_depth"),
             div_precision_increment: small("div_precision_increment"),
             week_format: small("default_week_format"),
+            language: Language::find(values.text("lc_time_names")).unwrap_or_default(),
             cipher_mode: CipherMode::parse(values.text("block_encryption_mode"))
                 .unwrap_or(CipherMode::DEFAULT),
             auto_increment: Spacing {
@@ -484,6 +491,7 @@ impl Settings {
                 .filter(|charset| *charset != Charset::Binary),
             foreign_key_checks: on("foreign_key_checks"),
             parents_unique: on("restrict_fk_on_non_standard_key"),
+            strict_options: on("innodb_strict_mode"),
             safe_updates: on("sql_safe_updates"),
             join_rows_max: (!on("sql_big_selects")).then(|| values.number("max_join_size")),
             primary_key_required: on("sql_require_primary_key"),

@@ -7,8 +7,8 @@ use super::{
     Access::{self, Computed, ComputedDynamic, Dynamic, Fixed, Pinned},
     Effect::{Nothing, Read, Shown},
     Kind::{
-        self, AuditEvents, Bool, CharacterSet, Collation, Compressions, Double, Enum, LogOutput,
-        NullCharacterSet, NullText, Proxies, SqlMode, Text, TimeZone, TlsVersion, UInt,
+        self, AuditEvents, Bool, CharacterSet, Collation, Compressions, Double, Enum, Language,
+        LogOutput, NullCharacterSet, NullText, Proxies, SqlMode, Text, TimeZone, TlsVersion, UInt,
     },
     Scope::{self, Both, Global, Session, SessionReadOnly},
 };
@@ -195,7 +195,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("innodb_stats_persistent", Global, Pinned, Bool, "ON"),
     ("innodb_stats_persistent_sample_pages", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: u64::MAX }, "20"),
     ("innodb_stats_transient_sample_pages", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 1, max: u64::MAX }, "8"),
-    ("innodb_strict_mode", Both, Pinned, Bool, "ON"),
+    ("innodb_strict_mode", Both, Dynamic(Shown("sql/tests/golden/row_formats.sql")), Bool, "ON"),
     ("innodb_sync_spin_loops", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 0, max: 4_294_967_295 }, "30"),
     ("innodb_thread_concurrency", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 0, max: 1_000 }, "0"),
     ("innodb_thread_sleep_delay", Global, Dynamic(Nothing("it says how to compute, not what")), UInt { min: 0, max: 1_000_000 }, "10000"),
@@ -211,7 +211,7 @@ pub(super) const TABLE: &[(&str, Scope, Access, Kind, &str)] = &[
     ("large_files_support", Global, Fixed, Bool, "ON"),
     ("last_insert_id", Session, ComputedDynamic(Shown("sql/tests/golden/obeyed.sql")), UInt { min: 0, max: u64::MAX }, "0"),
     ("lc_messages", Both, Pinned, Text, "en_US"),
-    ("lc_time_names", Both, Pinned, Text, "en_US"),
+    ("lc_time_names", Both, Dynamic(Shown("sql/tests/golden/languages_of_time.sql")), Language, "en_US"),
     ("license", Global, Fixed, Text, "Apache-2.0"),
     ("local_infile", Global, Dynamic(Shown(".ci/clients/load.py")), Bool, "OFF"),
     ("lock_wait_timeout", Both, Dynamic(Shown("sql/tests/sessions/read_lock.txt")), UInt { min: 1, max: 31_536_000 }, "31536000"),

@@ -5,6 +5,7 @@ use crate::{
     collations::{self, NamedCharset},
     compression::Allowed,
     error::SqlError,
+    expr::language::Language,
     networks::Proxies,
     statements::CLASSES,
 };
@@ -42,10 +43,6 @@ pub(super) fn convert(
             Value::Bytes(word.into())
         }
         Kind::NullText | Kind::NullCharacterSet if value.is_null() => Value::Null,
-        // English, by its number: so it stands in logs.
-        Kind::Text if variable.name == "lc_time_names" && integer(value) == Some(0) => {
-            variable.default()
-        }
         Kind::Text | Kind::NullText => Value::Bytes(string(variable, value)?.into()),
         Kind::CharacterSet | Kind::NullCharacterSet => {
             let named = match integer(value) {
@@ -63,6 +60,15 @@ pub(super) fn convert(
             let collation = collation(variable, value)?;
             let plain = Value::Bytes(collation.name().into());
             return Ok((plain, collations::warning(collation)));
+        }
+        Kind::Language => {
+            // Logs have its number.
+            let language = match integer(value) {
+                Some(number) => i64::try_from(number).ok().and_then(Language::numbered),
+                None => Language::find(&string(variable, value)?),
+            };
+            let language = language.ok_or_else(|| SqlError::unknown_locale(text_of(value)))?;
+            Value::Bytes(language.name().into())
         }
         Kind::SqlMode => {
             let mode = match integer(value) {

@@ -49,6 +49,8 @@ enum Kind<'w> {
     First(usize),
     Last(usize),
     Nth(usize, usize),
+    /// NTH_VALUE whose number is NULL.
+    NthOfNull,
     Aggregate(&'w Aggregate, Option<usize>),
 }
 
@@ -138,7 +140,7 @@ impl<'w> Kind<'w> {
             WindowFunction::DenseRank => Kind::DenseRank,
             WindowFunction::PercentRank => Kind::PercentRank,
             WindowFunction::CumeDist => Kind::CumeDist,
-            WindowFunction::Ntile(parts) => match whole(parts, context)? {
+            WindowFunction::Ntile(parts) => match whole(parts, "ntile", context)? {
                 Some(parts) if parts > 0 => Kind::Ntile(parts),
                 _ => return Err(SqlError::wrong_arguments("ntile").into()),
             },
@@ -148,14 +150,12 @@ impl<'w> Kind<'w> {
                 distance,
                 otherwise,
             } => {
+                let name = if *lead { "lead" } else { "lag" };
                 let distance = match distance {
                     None => 1,
-                    Some(distance) => match whole(distance, context)? {
+                    Some(distance) => match whole(distance, name, context)? {
                         Some(n) => usize::try_from(n).unwrap_or(usize::MAX),
-                        None => {
-                            let name = if *lead { "lead" } else { "lag" };
-                            return Err(SqlError::wrong_arguments(name).into());
-                        }
+                        None => return Err(SqlError::wrong_arguments(name).into()),
                     },
                 };
                 Kind::Neighbour {
@@ -167,12 +167,13 @@ impl<'w> Kind<'w> {
             }
             WindowFunction::First(slot) => Kind::First(place_of(*slot)?),
             WindowFunction::Last(slot) => Kind::Last(place_of(*slot)?),
-            WindowFunction::Nth(slot, which) => match whole(which, context)? {
-                Some(n) if n > 0 => {
+            WindowFunction::Nth(slot, which) => match whole(which, "nth_value", context)? {
+                None => Kind::NthOfNull,
+                Some(0) => return Err(SqlError::wrong_arguments("nth_value").into()),
+                Some(n) => {
                     let which = usize::try_from(n).unwrap_or(usize::MAX);
                     Kind::Nth(place_of(*slot)?, which)
                 }
-                _ => return Err(SqlError::wrong_arguments("nth_value").into()),
             },
             WindowFunction::Aggregate(aggregate, slot) => {
                 Kind::Aggregate(aggregate, slot.map(place_of).transpose()?)
@@ -181,14 +182,21 @@ impl<'w> Kind<'w> {
     }
 }
 
-/// What a constant argument is, if it is a whole number that is not negative, nor beyond the signed
-/// ones.
-fn whole(expr: &Expr, context: &mut ExecContext) -> Result<Option<u64>, Stop> {
-    Ok(match eval(expr, &[], &mut context.eval)? {
+/// What a constant argument is: a whole number that is not negative, nor beyond the signed ones, or
+/// NULL. Parameters of EXECUTE must be whole numbers before any function looks at them.
+fn whole(expr: &Expr, function: &str, context: &mut ExecContext) -> Result<Option<u64>, Stop> {
+    let whole = match eval(expr, &[], &mut context.eval)? {
+        Value::Null => return Ok(None),
         Value::Int(n) => u64::try_from(n).ok(),
         Value::UInt(n) => Some(n).filter(|n| i64::try_from(*n).is_ok()),
+        _ if matches!(expr, Expr::Parameter { bound: true, .. }) => {
+            return Err(SqlError::wrong_arguments("EXECUTE").into());
+        }
         _ => None,
-    })
+    };
+    whole
+        .map(Some)
+        .ok_or_else(|| SqlError::wrong_arguments(function).into())
 }
 
 /// What a call knows from the rows before.
@@ -262,6 +270,7 @@ impl Call<'_> {
                 let frame = running.frames.next(rows, current, row, by, context)?;
                 self.value_at(rows, frame.end.wrapping_sub(1), &frame, *place, running)?
             }
+            Kind::NthOfNull => Value::Null,
             Kind::Nth(place, which) => {
                 let frame = running.frames.next(rows, current, row, by, context)?;
                 let at = frame.start.saturating_add(which - 1);

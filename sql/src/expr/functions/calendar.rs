@@ -1,12 +1,13 @@
 //! Weeks, names of days and months, and DATE_FORMAT.
 
+use crate::expr::language::Language;
 use cohort_engine::types::{
     Date, DateTime,
     temporal::{DAY, day_number},
 };
 use std::io::Write;
 
-/// January is 0.
+/// What they are called in texts that are read; January is 0.
 pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -122,7 +123,12 @@ fn ordinal(n: u8) -> &'static str {
 
 /// DATE_FORMAT and, of so many hours, TIME_FORMAT; `None` where the format wants a name that a zero
 /// part does not have.
-pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) -> Option<Vec<u8>> {
+pub(super) fn format(
+    moment: DateTime,
+    format: &[u8],
+    hours_total: Option<u32>,
+    language: Language,
+) -> Option<Vec<u8>> {
     if format.is_empty() {
         return None;
     }
@@ -134,7 +140,7 @@ pub(super) fn format(moment: DateTime, format: &[u8], hours_total: Option<u32>) 
             continue;
         }
         match bytes.next() {
-            Some(&specifier) => one(moment, specifier, hours_total, &mut out)?,
+            Some(&specifier) => one(moment, specifier, hours_total, language, &mut out)?,
             None => out.push(b'%'),
         }
     }
@@ -171,7 +177,13 @@ fn longest(specifier: u8) -> u32 {
     }
 }
 
-fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<u8>) -> Option<()> {
+fn one(
+    moment: DateTime,
+    specifier: u8,
+    hours_total: Option<u32>,
+    language: Language,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     let date = moment.date;
     let (hour, minute, second, micros) = moment.parts();
     let hour = hours_total.unwrap_or(hour);
@@ -180,16 +192,14 @@ fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<
         hour => hour,
     };
     let half = if hour % 24 < 12 { "AM" } else { "PM" };
-    let month = || MONTHS.get(usize::from(date.month).checked_sub(1)?).copied();
-    let day = || DAYS[usize::from(date.weekday())];
-    let known = (date.month > 0 || date.day > 0).then_some(());
+    let known = (date.month > 0 || date.day > 0).then_some(date.weekday());
     // TIME_FORMAT has no days of a week or year, not even of a date.
     if hours_total.is_some() && b"aDjUuVvWwXx".contains(&specifier) {
         return None;
     }
     let written = match specifier {
-        b'a' => known.map(|()| write!(out, "{}", &day()[..3]))?,
-        b'b' => write!(out, "{}", &month()?[..3]),
+        b'a' => write!(out, "{}", language.day_short(known?)?),
+        b'b' => write!(out, "{}", language.month_short(date.month)?),
         b'c' => write!(out, "{}", date.month),
         b'D' => write!(out, "{}{}", date.day, ordinal(date.day)),
         b'd' => write!(out, "{:02}", date.day),
@@ -201,7 +211,7 @@ fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<
         b'j' => write!(out, "{:03}", date.day_of_year()),
         b'k' => write!(out, "{hour}"),
         b'l' => write!(out, "{hour12}"),
-        b'M' => write!(out, "{}", month()?),
+        b'M' => write!(out, "{}", language.month(date.month)?),
         b'm' => write!(out, "{:02}", date.month),
         b'p' => write!(out, "{half}"),
         b'r' => write!(out, "{hour12:02}:{minute:02}:{second:02} {half}"),
@@ -211,8 +221,8 @@ fn one(moment: DateTime, specifier: u8, hours_total: Option<u32>, out: &mut Vec<
         b'u' => write!(out, "{:02}", week(date, 1).1),
         b'V' => write!(out, "{:02}", week(date, 2).1),
         b'v' => write!(out, "{:02}", week(date, 3).1),
-        b'W' => known.map(|()| write!(out, "{}", day()))?,
-        b'w' => known.map(|()| write!(out, "{}", (date.weekday() + 1) % 7))?,
+        b'W' => write!(out, "{}", language.day(known?)?),
+        b'w' => write!(out, "{}", (known? + 1) % 7),
         b'X' => write!(out, "{:04}", week(date, 2).0),
         b'x' => write!(out, "{:04}", week(date, 3).0),
         b'Y' => write!(out, "{:04}", date.year),

@@ -201,9 +201,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| name_type(t, 9),
         |args, context| {
-            name_of(args, Takes::Whole, context, |d| {
-                Some(calendar::DAYS[usize::from(d.weekday())])
-            })
+            let language = context.statement.language;
+            name_of(args, Takes::Whole, context, |d| language.day(d.weekday()))
         },
     ),
     function(
@@ -211,11 +210,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         (1, 1),
         |t| name_type(t, 9),
         |args, context| {
-            name_of(args, Takes::ZeroParts, context, |d| {
-                calendar::MONTHS
-                    .get(usize::from(d.month).checked_sub(1)?)
-                    .copied()
-            })
+            let language = context.statement.language;
+            name_of(args, Takes::ZeroParts, context, |d| language.month(d.month))
         },
     ),
     function(
@@ -688,9 +684,10 @@ fn date_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     let value = args.dated(0, context)?;
     let moment = moment_or_zero(&value, context);
     let format = args.string(1, context)?;
+    let language = context.statement.language;
     let text = moment
         .zip(format)
-        .and_then(|(moment, format)| calendar::format(moment, &format, None));
+        .and_then(|(moment, format)| calendar::format(moment, &format, None, language));
     Ok(text.map_or(Value::Null, Value::Bytes))
 }
 
@@ -727,7 +724,8 @@ fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
     if let Some(moment) = moment {
         let format = args.string(1, context)?;
         let hour = Some(moment.parts().0);
-        let text = format.and_then(|format| calendar::format(moment, &format, hour));
+        let language = context.statement.language;
+        let text = format.and_then(|format| calendar::format(moment, &format, hour, language));
         return Ok(text.map_or(Value::Null, Value::Bytes));
     }
     let time = match clock(&value, false, context) {
@@ -736,6 +734,7 @@ fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
         None => None,
     };
     let format = args.string(1, context)?;
+    let language = context.statement.language;
     Ok(time.zip(format).map_or(Value::Null, |(time, format)| {
         let (hours, ..) = time.parts();
         let micros = time.micros.unsigned_abs() % DAY.cast_unsigned();
@@ -743,7 +742,7 @@ fn time_format(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value, 
             date: Date::default(),
             micros,
         };
-        let text = calendar::format(moment, &format, Some(hours));
+        let text = calendar::format(moment, &format, Some(hours), language);
         text.map_or(Value::Null, |text| {
             let sign: &[u8] = if time.micros < 0 { b"-" } else { b"" };
             Value::Bytes([sign, &text].concat())
@@ -903,7 +902,8 @@ fn from_unixtime(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value
         return Ok(Value::DateTime(local));
     }
     let format = args.string(1, context)?;
-    let text = format.and_then(|format| calendar::format(local, &format, None));
+    let language = context.statement.language;
+    let text = format.and_then(|format| calendar::format(local, &format, None, language));
     Ok(text.map_or(Value::Null, Value::Bytes))
 }
 

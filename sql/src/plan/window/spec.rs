@@ -339,6 +339,7 @@ impl Planner<'_> {
         let ty = infer(&key.value.expr);
         let is_interval = matches!(amount, ast::Expr::Interval(_));
         match ty.ty {
+            Some(_) if ty.is_json() => return Err(SqlError::window_range_order(&whole.name)),
             Some(_) if ty.is_temporal() && !is_interval => {
                 return Err(SqlError::window_range_temporal(&whole.name));
             }

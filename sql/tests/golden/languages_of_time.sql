@@ -1,0 +1,27 @@
+-- lc_time_names: the language of the names of months and days.
+SELECT @@lc_time_names, DAYNAME('2024-02-29'), MONTHNAME('2024-02-29');
+SET lc_time_names = 'de_DE';
+SELECT DAYNAME('2024-02-29'), MONTHNAME('2024-03-01'), DATE_FORMAT('2024-03-02', '%W %a %M %b %D');
+SELECT DAYNAME('2024-02-00'), MONTHNAME('2024-00-29'), DATE_FORMAT('2024-00-01', '%M');
+SELECT TIME_FORMAT('10:11:12', '%H %W'), FROM_UNIXTIME(0, '%W %b');
+SELECT STR_TO_DATE('März 3 2024', '%M %e %Y'), STR_TO_DATE('March 3 2024', '%M %e %Y');
+SET lc_time_names = 5;
+SELECT @@lc_time_names, MONTHNAME('2024-08-01'), DATE_FORMAT('2024-12-01', '%b %a');
+SET lc_time_names = 'JA_jp';
+SELECT @@lc_time_names, DATE_FORMAT('2024-08-01', '%M %b %W %a');
+SET lc_time_names = 110;
+SELECT @@lc_time_names, DAYNAME('2024-08-01');
+SET lc_time_names = 109;
+SELECT @@lc_time_names, DAYNAME('2024-08-01'), LENGTH(DAYNAME('2024-08-01')), UPPER(DAYNAME('2024-08-01'));
+SET lc_time_names = 111;
+SET lc_time_names = -1;
+SET lc_time_names = 'de';
+SET lc_time_names = '';
+SET lc_time_names = NULL;
+SET lc_time_names = 1.5;
+SELECT @@lc_time_names;
+CREATE TABLE days (d DATE, g VARCHAR(40) AS (DAYNAME(d)) STORED);
+INSERT INTO days (d) VALUES ('2024-02-29');
+SELECT d, g, DAYNAME(d) FROM days ORDER BY d;
+SET lc_time_names = DEFAULT;
+SELECT @@lc_time_names, DAYNAME(d) FROM days ORDER BY d;
