@@ -13,7 +13,7 @@ pub(super) use state::{State, argument};
 use super::{
     ExecContext, Flow, Flowing, Stop,
     block::BlockRun,
-    memory,
+    memory::{self, Memory},
     temporary::{Deferred, Partitions},
 };
 use crate::{
@@ -29,6 +29,8 @@ pub(super) struct Groups<'b> {
     block: &'b Block,
     by_key: FxHashMap<Vec<u8>, usize>,
     groups: Vec<Group>,
+    /// What they take without the values that their aggregates have seen.
+    memory: Memory,
     room: Room,
     key: Vec<u8>,
     /// The key of the last group, if they come one after the other.
@@ -95,6 +97,7 @@ impl<'b> Groups<'b> {
             block,
             by_key: FxHashMap::default(),
             groups: Vec::new(),
+            memory: Memory::default(),
             room: Room::default(),
             key: Vec::new(),
             last: Vec::new(),
@@ -122,6 +125,7 @@ impl<'b> Groups<'b> {
         let Some(grouping) = self.grouping() else {
             return Ok(());
         };
+        self.memory.add(other.memory.bytes());
         self.room.memory.add(other.room.memory.bytes());
         let mut groups: Vec<Option<Group>> = other.groups.into_iter().map(Some).collect();
         for (key, at) in other.by_key {
@@ -191,13 +195,19 @@ impl<'b> Groups<'b> {
         let first = self.first(run);
         let states = grouping.aggregates.len() * size_of::<State>();
         let beside = self.key.len() + states + 64;
-        self.room.memory.add(memory::size(&first) + beside);
+        self.memory.add(memory::size(&first) + beside);
         self.groups.push(Group {
             begun: (Arc::clone(&self.part), self.begun),
             first,
             states: grouping.aggregates.iter().map(State::new).collect(),
         });
         self.begun += 1;
+    }
+
+    /// Whether there is no room for another one.
+    fn is_full(&self, context: &ExecContext) -> bool {
+        self.memory.is_beyond(context.memory_bytes)
+            || self.room.memory.is_beyond(memory::of_values(context))
     }
 
     /// What a group keeps of its first row.
@@ -250,7 +260,7 @@ impl<'b> Groups<'b> {
                 at
             }
             Some(at) => at,
-            None if self.room.memory.is_beyond(context.memory_bytes) => {
+            None if self.is_full(context) => {
                 self.later.push(&self.key, &run.row, context)?;
                 return Ok(Flow::Continue);
             }
