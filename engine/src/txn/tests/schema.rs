@@ -351,3 +351,32 @@ fn helpers_that_come_and_go_build_the_same_index() {
     txn.commit("test").unwrap();
     check_indexes(&engine, &t);
 }
+
+/// Whichever call of the disk fails while an index is built, the statement says so, the table is as it was, and
+/// nothing is left of the runs.
+#[test]
+fn an_index_whose_build_meets_a_failing_disk_is_not_made() {
+    let (mut temporary, mut others, mut made) = (0, 0, 0);
+    let steps = std::iter::successors(Some(1), |step| Some(step + 1 + step / 40));
+    for step in steps.take_while(|step| *step < 20_000) {
+        let disk = disk();
+        let engine = open(&disk.env());
+        let t = filled(&engine);
+        engine.checkpoint().unwrap();
+        disk.fail_at(disk.operations() + step, std::io::ErrorKind::StorageFull);
+        let built = change(&engine, with_index(&engine, &t, "a2", 1, false));
+        match built {
+            Ok(_) => made += 1,
+            Err(TxnError::Temporary { .. }) => temporary += 1,
+            Err(_) => others += 1,
+        }
+        let t = find(&engine, "t");
+        check_indexes(&engine, &t);
+        let tmp = disk.env().list(&Path::new(DIR).join("tmp"));
+        assert!(tmp.unwrap_or_default().is_empty(), "step {step}");
+        if made > 3 {
+            break;
+        }
+    }
+    assert!(temporary > 5 && others > 5 && made > 3, "{temporary} {others} {made}");
+}
