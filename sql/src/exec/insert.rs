@@ -103,6 +103,8 @@ pub(super) struct Inserter<'p> {
     /// RETURNING.
     returning: Returning<'p>,
     auto: Option<usize>,
+    /// The row asks for the next AUTO_INCREMENT value; until it has that, expressions see zero.
+    asks: bool,
     /// Columns that no value is given for, but have a default.
     missing: Vec<usize>,
     /// Columns that no value is given for and that have no default.
@@ -115,7 +117,6 @@ pub(super) struct Inserter<'p> {
     expected: u64,
     /// Those that are left of them: from the first, below the last.
     reserved: std::ops::Range<u64>,
-    first_generated: u64,
     /// The values are those from SET INSERT_ID on.
     forced: bool,
     /// How often AUTO_INCREMENT values were taken.
@@ -158,8 +159,6 @@ pub(super) struct LoadCounts {
     pub skipped: u64,
     /// Rows that came, and those that gave way.
     pub affected: u64,
-    /// The first AUTO_INCREMENT value that was generated; 0 if none was.
-    pub generated_id: u64,
 }
 
 impl<'p> Inserter<'p> {
@@ -182,13 +181,13 @@ impl<'p> Inserter<'p> {
             image: Vec::new(),
             returning,
             auto,
+            asks: true,
             missing,
             required,
             computed,
             zeroed: Vec::new(),
             expected: 0,
             reserved: 0..0,
-            first_generated: 0,
             forced: false,
             times_reserved: 0,
             generated: 0,
@@ -214,7 +213,6 @@ impl<'p> Inserter<'p> {
             deleted,
             skipped: self.records.saturating_sub(self.affected - deleted),
             affected: self.affected,
-            generated_id: self.first_generated,
         }
     }
 
@@ -250,13 +248,12 @@ impl<'p> Inserter<'p> {
         };
         Outcome {
             affected_rows: self.affected,
-            insert_id: match self.first_generated {
+            insert_id: match context.generated_id {
                 // A SELECT whose rows may change others makes nothing of what it is given.
                 0 if self.copied == 0 || self.selects() && self.plan.on_duplicate.is_some() => 0,
                 0 => self.last_id,
                 first => first,
             },
-            generated_id: self.first_generated,
             info,
             rows: self.returning.rows,
         }
@@ -268,8 +265,12 @@ impl<'p> Inserter<'p> {
 
     pub(super) fn begin_row(&mut self, context: &mut ExecContext) {
         self.records += 1;
-        context.eval.row_number = self.records;
+        // Rows that were refused have no number.
+        context.eval.row_number = self.records - self.ignored;
         self.row.fill(Value::Null);
+        if let Some(auto) = self.auto {
+            self.put(auto, Value::Null);
+        }
         self.generated = 0;
         self.given = 0;
     }
@@ -350,7 +351,16 @@ impl<'p> Inserter<'p> {
 
     /// What is wrong with the values given comes before what is not given.
     fn check_required(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        self.default_values(|inserter| &inserter.required, context)
+        let required = self.required.iter();
+        let columns = required.filter_map(|position| self.table.columns.get(*position));
+        for column in columns.filter(|column| !has_implicit_default(column)) {
+            let error = SqlError::no_default_for_field(&column.name);
+            if context.eval.is_strict() {
+                return Err(error.into());
+            }
+            context.eval.warnings.warn_once(error);
+        }
+        Ok(())
     }
 
     fn default_values(
@@ -386,8 +396,15 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
-    /// Puts a value of the column's type into the row.
-    pub(super) fn put(&mut self, position: usize, value: Value) {
+    /// Puts a value of the column's type into the row; NULL in an AUTO_INCREMENT column asks for the
+    /// next value.
+    pub(super) fn put(&mut self, position: usize, mut value: Value) {
+        if self.auto == Some(position) {
+            self.asks = value.is_null();
+            if let Some(column) = self.table.columns.get(position).filter(|_| self.asks) {
+                value = zero(column);
+            }
+        }
         if let Some(slot) = self.row.get_mut(position) {
             *slot = value;
         }
@@ -404,7 +421,6 @@ impl<'p> Inserter<'p> {
         let Some(column) = self.table.columns.get(position) else {
             return Ok(());
         };
-        // NULL in an AUTO_INCREMENT column asks for the next value.
         let value = if value.is_null() && self.auto == Some(position) {
             value
         } else {
@@ -442,7 +458,8 @@ impl<'p> Inserter<'p> {
             .has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let spacing = context.auto_increment;
         let given = match self.row.get(position) {
-            None | Some(Value::Null) => None,
+            _ if self.asks => None,
+            None => None,
             Some(Value::Int(0) | Value::UInt(0)) if !keep_zero => None,
             Some(Value::Int(n)) if *n < 0 => {
                 self.last_id = n.cast_unsigned();
@@ -555,13 +572,13 @@ impl<'p> Inserter<'p> {
                     self.affected += 1;
                     self.copied += 1;
                     self.note_given(context);
-                    self.note_generated();
+                    self.note_generated(context);
                     self.tell(context)?;
                     return Ok(Fate::Stored);
                 }
                 Changed::Ignored => {
                     self.ignored += 1;
-                    self.note_generated();
+                    self.note_generated(context);
                     return Ok(Fate::Refused);
                 }
                 Changed::Duplicate(index) => index,
@@ -578,9 +595,9 @@ impl<'p> Inserter<'p> {
     }
 
     /// LAST_INSERT_ID() is the first value of the statement.
-    fn note_generated(&mut self) {
-        if self.first_generated == 0 {
-            self.first_generated = self.generated;
+    fn note_generated(&self, context: &mut ExecContext) {
+        if context.generated_id == 0 {
+            context.generated_id = self.generated;
         }
     }
 
@@ -605,10 +622,12 @@ impl<'p> Inserter<'p> {
         let Some(column) = self.table.columns.get(auto) else {
             return Ok(Some(Parents::Unknown));
         };
-        let given = self.row.get_mut(auto);
-        let given = given.map(|slot| std::mem::replace(slot, zero(column)));
+        let before = self.row.get_mut(auto);
+        let before = before.map(|slot| std::mem::replace(slot, zero(column)));
         self.encode();
-        self.put(auto, given.unwrap_or(Value::Null));
+        if let (Some(slot), Some(before)) = (self.row.get_mut(auto), before) {
+            *slot = before;
+        }
         let found = find_parents(self.table, &self.image, context)?;
         Ok(found.then_some(Parents::Found))
     }
@@ -785,14 +804,14 @@ pub(super) fn default_value(
             if column.auto_increment {
                 return Ok(Value::Null);
             }
-            if matches!(column.ty, ColumnType::Enum(_)) && !column.nullable {
+            if has_implicit_default(column) {
                 return Ok(zero(column));
             }
             let error = SqlError::no_default_for_field(&column.name);
             if context.eval.is_strict() {
                 return Err(error.into());
             }
-            context.eval.warnings.warn_once(error);
+            context.eval.warnings.warn(error);
             Ok(if column.nullable {
                 Value::Null
             } else {
@@ -800,6 +819,11 @@ pub(super) fn default_value(
             })
         }
     }
+}
+
+/// Whether a column that has no default gets its first value without a word.
+fn has_implicit_default(column: &Column) -> bool {
+    matches!(column.ty, ColumnType::Enum(_)) && !column.nullable
 }
 
 /// The statement's time for a column.

@@ -208,6 +208,9 @@ pub struct ExecContext<'a> {
     pub select_limit: u64,
     /// SET INSERT_ID: the next AUTO_INCREMENT value; 0 for none.
     pub insert_id: u64,
+    /// The first AUTO_INCREMENT value that it has generated; 0 for none. LAST_INSERT_ID() is that then,
+    /// even if it fails later.
+    pub generated_id: u64,
     /// auto_increment_increment and auto_increment_offset.
     pub auto_increment: Spacing,
     /// What it does to the rows of tables.
@@ -248,8 +251,6 @@ pub struct Outcome {
     pub affected_rows: u64,
     /// The id of the reply: the first AUTO_INCREMENT value generated, else the last one given.
     pub insert_id: u64,
-    /// The first AUTO_INCREMENT value generated, for LAST_INSERT_ID(); 0 if none was.
-    pub generated_id: u64,
     /// "Records: 3  Duplicates: 0  Warnings: 0" and the like.
     pub info: String,
     /// FOUND_ROWS(): the rows of the result.
@@ -372,6 +373,7 @@ impl<'a> ExecContext<'a> {
             table_bytes: self.table_bytes,
             select_limit: self.select_limit,
             insert_id: self.insert_id,
+            generated_id: self.generated_id,
             auto_increment: self.auto_increment,
             io: self.io,
             relations: self.relations,

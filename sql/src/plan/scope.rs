@@ -15,7 +15,7 @@ use crate::{
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, Taken, VariableScope,
-        coercibility, is_aggregate, is_window_function, plain_arguments, plain_call,
+        coercibility, implicit_default, is_aggregate, is_window_function, plain_arguments, plain_call,
         visit_operands_mut,
     },
     lexer::{ValueKind, is_proper},
@@ -543,6 +543,11 @@ impl Planner<'_> {
                 )),
                 ty: ExprType::of_column(&column),
             }),
+            // That of a column that counts is zero, which no row gets by it.
+            DefaultValue::None if column.auto_increment => {
+                let zero = implicit_default(&column);
+                Ok(Expr::Literal(zero, ExprType::of_column(&column)))
+            }
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
             default => match default.bits() {
                 Some(bits) => {

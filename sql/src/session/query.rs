@@ -474,9 +474,6 @@ impl Session {
                 state.found_rows = outcome.rows;
             }
         }
-        if outcome.generated_id > 0 {
-            state.last_insert_id = outcome.generated_id;
-        }
         let done = Done {
             affected_rows: outcome.affected_rows,
             last_insert_id: outcome.insert_id,
@@ -699,11 +696,15 @@ impl Session {
         }
         count_rows(&context.handler, state.counters());
         plan.note_examined(context.handler.examined);
+        let generated = context.generated_id;
         let changed = changes.changed;
         if let (Ok(outcome), Some(id)) = (&mut result, changed.last_insert_id()) {
-            tell_id(plan, outcome, id);
+            tell_id(plan, outcome, generated, id);
         }
         self.state.restore(changed, warnings);
+        if generated > 0 {
+            self.state.last_insert_id = generated;
+        }
         result
     }
 }
@@ -739,6 +740,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         table_bytes: memory_bytes,
         select_limit: settings.select_limit,
         insert_id: state.insert_id,
+        generated_id: 0,
         auto_increment: settings.auto_increment,
         io: &state.entry.io,
         relations: running.relations,
@@ -757,10 +759,10 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
 }
 
 /// The reply of a statement that called LAST_INSERT_ID(id) carries it, unless it generated one.
-fn tell_id(plan: &Plan, outcome: &mut Outcome, id: u64) {
+fn tell_id(plan: &Plan, outcome: &mut Outcome, generated: u64, id: u64) {
     match &plan.body {
         Body::Update(_) | Body::UpdateJoined(_) => outcome.insert_id = id,
-        Body::Insert(_) if outcome.generated_id == 0 => outcome.insert_id = id,
+        Body::Insert(_) if generated == 0 => outcome.insert_id = id,
         Body::Insert(_)
         | Body::Delete(_)
         | Body::DeleteJoined(_)

@@ -83,7 +83,6 @@ fn outcome(inserter: Inserter<'_>, context: &ExecContext) -> Outcome {
     );
     Outcome {
         affected_rows: counts.affected,
-        generated_id: counts.generated_id,
         info,
         ..Outcome::default()
     }

@@ -76,8 +76,8 @@ pub struct Origin {
     /// Whether it is what a column has that gets another type: the text is what a client was shown.
     /// Of what a statement stores it is that of the number.
     converted: bool,
-    /// Of a text, the collation.
-    collation: Collation,
+    /// Of a text, the collation; `None`: that of the connection.
+    collation: Option<Collation>,
 }
 
 impl Origin {
@@ -87,7 +87,7 @@ impl Origin {
         Origin {
             shown: ty.text_form(),
             converted: false,
-            collation: ty.collation,
+            collation: Some(ty.collation),
         }
     }
 
@@ -97,22 +97,32 @@ impl Origin {
         Origin {
             shown: ExprType::of_column(column).text_form(),
             converted: true,
-            collation: column.collation,
+            collation: Some(column.collation),
         }
     }
 
-    /// Of the value of an expression. A parameter has the digits of its value, whatever value the
-    /// plan was made for.
+    /// Of the value of an expression. A parameter has the digits of its value, and is a text if that
+    /// is one, whatever value the plan was made for.
     #[must_use]
     pub fn of_expr(expr: &Expr) -> Origin {
         let origin = Origin::of_type(&infer(expr));
         match expr {
-            Expr::Parameter { .. } | Expr::UserVariable { .. } => Origin {
+            Expr::Parameter { .. } => Origin {
+                shown: TextForm::Digits(NOT_FIXED),
+                collation: None,
+                ..origin
+            },
+            Expr::UserVariable { .. } => Origin {
                 shown: TextForm::Digits(NOT_FIXED),
                 ..origin
             },
             _ => origin,
         }
+    }
+
+    /// The collation of a text from here.
+    fn collation(self, context: &EvalContext<'_>) -> Collation {
+        self.collation.unwrap_or(context.statement.collation)
     }
 
     /// A number or time from here as a text column keeps it: the text that it is, or a number of
@@ -171,7 +181,7 @@ pub fn assign_from(
             assign(column, origin().as_stored(value), context)
         }
         Value::Bytes(bytes) if column.ty == ColumnType::Json => {
-            let source = Some((Vec::new(), origin().collation));
+            let source = Some((Vec::new(), origin().collation(context)));
             Target {
                 column,
                 context,
@@ -183,7 +193,7 @@ pub fn assign_from(
             if column.ty.is_string()
                 && (column.is_binary() || !column.collation.charset().is_as_stored()) =>
         {
-            let from = origin().collation;
+            let from = origin().collation(context);
             let text = reinterpret(bytes.clone(), from, column.collation);
             let source = Some((bytes, from));
             Target {
