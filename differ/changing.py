@@ -50,7 +50,7 @@ TEXTS = {"v", "vb", "vg", "la", "c", "tx", "tt", "en", "se"}
 TIMES = {"d", "dt", "d3", "ts", "t2", "tm", "t3"}
 # What is assigned to columns that it may not fit.
 ODD = [0, 1, -1, 3, 128, 256, 70000, 2**31, -2**40, 20200102, 101112, Unsigned(2**64 - 1), D("1.5"), D("-0.4"),
-       D("99.995"), D("12345.678"), D("0.0000001"), 1.5, -2.5, 1e30, 0.1, "", "a", "A", "b ", "abc", "too long a text",
+       D("99.995"), D("12345.678"), D("0.000001"), 1.5, -2.5, 1e30, 0.1, "", "a", "A", "b ", "abc", "too long a text",
        "12", "12abc", " 7", "1.5", "1.995", "-1", "1e2", "ä", "ß", "€", "2020-01-02", "2020-02-30", "0000-00-00",
        "2020-00-10", "2020-01-02 10:11:12", "2020-01-02 10:11:12.987654", "1960-01-01", "2020-01-02x", "10:11:12",
        "10:11:12.987654", "900:00:00", "-900:00:00", '{"a": 1}', "[1, 2]", "a,b", "k1,zz", "x", b"\0", b"\xffA",
@@ -105,6 +105,8 @@ class Table:
         self.columns += [random_column(kind, rng) for kind in kinds]
         rng.shuffle(self.columns)
         self.clauses = [rng.choice(["PRIMARY KEY (id)"] * 4 + ["UNIQUE KEY k_id (id)"])]
+        # Without one rows are read in the order of another key by MySQL, in that of their coming by Cohort.
+        self.primary = "PRIMARY" in self.clauses[0]
         self._generated(rng)
         self._keys(rng)
         if rng.random() < 0.15:
@@ -126,7 +128,7 @@ class Table:
             return
         numbers = [c.name for c in self.columns if c.kind in ("i", "ti", "su")]
         texts = [c.name for c in self.columns if c.kind in ("v", "vb", "c")]
-        choices = [f"INT AS (IFNULL({rng.choice(numbers)}, 0) DIV 2)", "INT AS (u % 5)"]
+        choices = [f"INT AS (IFNULL({rng.choice(numbers)}, 0) % 7)", "INT AS (u % 5)"]
         choices += [f"VARCHAR(9) AS (CONCAT({rng.choice(texts)}, '!'))"] if texts else []
         definition = rng.choice(choices)
         kind = "i" if definition[0] == "I" else "v"
@@ -223,12 +225,16 @@ class Generator:
             if chance < 0.93:
                 return self.made.mark(small)
         if chance < 0.68:
-            return self.made.mark(rng.choice(KINDS[column.kind][1]))
+            return self.mark(rng.choice(KINDS[column.kind][1]), column)
         if chance < 0.76:
-            return self.made.mark(None)
+            return self.mark(None, column)
         if chance < 0.95:
-            return self.made.mark(rng.choice(ODD))
+            return self.mark(rng.choice(ODD), column)
         return rng.choice(RAW)
+
+    def mark(self, value, column):
+        """A constant, which may be a parameter."""
+        return literal(value) if column.kind in ("bt", "b1") else self.made.mark(value)
 
     def value(self, column, names, defaults=True):
         """What is assigned to a column; `names`: what it may be computed from, by kind: (text, column)."""
@@ -268,8 +274,9 @@ class Generator:
         name = alias + column.name
         if rng.random() < 0.6 or column.kind == "js":
             return f"{alias}id {rng.choice(['=', '<', '>', '<>', '>='])} {rng.randint(0, 6)}"
-        return rng.choice([f"{name} IS NULL OR {alias}id < 3", f"{name} IS NOT NULL", f"({alias}u + 0) < {rng.randint(1, 6)}",
-                           f"({alias}u + 0) > {rng.randint(1, 4)}"])
+        # Nothing that an index is searched by.
+        return rng.choice([f"IFNULL({name}, NULL) IS NULL OR {alias}id < 3", f"IFNULL({name}, NULL) IS NOT NULL",
+                           f"({alias}u + 0) < {rng.randint(1, 6)}", f"({alias}u + 0) > {rng.randint(1, 4)}"])
 
     def names(self, table, prefix=""):
         return [(prefix + column.name, column) for column in table.columns]
@@ -374,14 +381,15 @@ class Generator:
             made.changes.append((column.name, value))
         for _ in range(rng.choice([0, 1, 1, 2])):
             made.where.append(f"({self.condition(table)})")
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 or not table.primary:
             made.tail = self.order(table)
         return made
 
     def joined(self):
         """Two tables, or one twice, joined by what is unique in most; and their columns."""
         rng = self.rng
-        one, other = rng.choice(self.tables), rng.choice(self.tables)
+        able = [table for table in self.tables if table.primary] or self.tables
+        one, other = rng.choice(able), rng.choice(able)
         on = rng.choice(["a.id = b.id", "a.id = b.id", "a.u = b.u", "a.id = b.u"])
         word = rng.choice(["JOIN", "JOIN", "LEFT JOIN", "STRAIGHT_JOIN"])
         return one, other, f"{one.name} a {word} {other.name} b ON {on}"
@@ -407,7 +415,7 @@ class Generator:
         made.head = rng.choice(["DELETE FROM", "DELETE FROM", "DELETE IGNORE FROM"])
         made.source = table.name
         made.where = [f"({self.condition(table)})"] + ([f"({self.condition(table)})"] if rng.random() < 0.5 else [])
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 or not table.primary:
             made.tail = self.order(table)
         return made
 

@@ -1,7 +1,7 @@
 //! Databases, tables, columns and keys as information_schema shows them.
 
 use super::{Rows, VIRTUAL_DATABASES, number, text, yes_no};
-use crate::{defaults::moment, foreign_key_text::action_words, state::State};
+use crate::{ddl, defaults::moment, foreign_key_text::action_words, state::State};
 use cohort_engine::{
     txn::{Dictionary, Engine},
     types::{
@@ -124,9 +124,7 @@ pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<
     }
     let system = kind == TableKind::System;
     let engine = &session.instance.engine;
-    let next = table
-        .auto_increment_column()
-        .map(|_| engine.auto_increment_peek(table));
+    let next = ddl::next_value(engine, table);
     let estimate = |value: u64| if system { Value::Null } else { number(value) };
     let rows = if system {
         0

@@ -33,7 +33,7 @@ pub(super) fn insert<'p>(
 ) -> Result<Outcome, Stop> {
     let mut inserter = Inserter::new(plan, returning);
     context.eval.ignore = plan.ignore;
-    context.eval.tells_once = true;
+    context.eval.inserts = true;
     context.eval.be_strict();
     match &plan.rows {
         InsertRows::Values(rows) => {
@@ -121,6 +121,8 @@ pub(super) struct Inserter<'p> {
     forced: bool,
     /// How often AUTO_INCREMENT values were taken.
     times_reserved: u32,
+    /// So many rows were still to come when they were taken last, and have not come since.
+    awaited: u64,
     /// What was generated for the current row, which may yet update another one.
     generated: u64,
     /// The AUTO_INCREMENT value of the last row that was looked at, as it is or was to be.
@@ -190,6 +192,7 @@ impl<'p> Inserter<'p> {
             reserved: 0..0,
             forced: false,
             times_reserved: 0,
+            awaited: 0,
             generated: 0,
             last_id: 0,
             copied: 0,
@@ -382,9 +385,6 @@ impl<'p> Inserter<'p> {
         position: usize,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
-        if self.auto == Some(position) {
-            return Ok(());
-        }
         let value = default_value(
             self.plan.defaults.get(position),
             self.table,
@@ -432,18 +432,18 @@ impl<'p> Inserter<'p> {
     }
 
     /// How many values are taken at once, as MySQL does: the first time those of all rows, whatever
-    /// they gave before; of rows that nobody has counted, each time twice as many.
-    fn number_to_reserve(&self) -> u64 {
+    /// they gave before, later those of the rows that are left of these; of rows that nobody has
+    /// counted, each time twice as many.
+    fn number_to_reserve(&mut self) -> u64 {
         const TIMES_MAX: u32 = 16;
-        let before = if self.times_reserved > 0 {
-            self.records - 1
-        } else {
-            0
-        };
-        match self.expected.saturating_sub(before) {
-            0 => (1 << self.times_reserved.min(TIMES_MAX)).min((1 << TIMES_MAX) - 1),
-            known => known,
+        if self.awaited == 0 {
+            self.awaited = match self.times_reserved {
+                0 if self.expected > 0 => self.expected,
+                times => (1 << times.min(TIMES_MAX)).min((1 << TIMES_MAX) - 1),
+            };
         }
+        self.times_reserved += 1;
+        self.awaited
     }
 
     /// Gives the AUTO_INCREMENT column its value: the next one for NULL and 0.
@@ -462,7 +462,6 @@ impl<'p> Inserter<'p> {
             None => None,
             Some(Value::Int(0) | Value::UInt(0)) if !keep_zero => None,
             Some(Value::Int(n)) if *n < 0 => {
-                self.last_id = n.cast_unsigned();
                 return Ok(());
             }
             Some(Value::Int(n)) => Some(n.cast_unsigned()),
@@ -478,7 +477,6 @@ impl<'p> Inserter<'p> {
                 self.given = given;
                 self.go_on_above(given, spacing);
             }
-            self.last_id = given;
             return Ok(());
         }
         let Some(column) = self.table.columns.get(position) else {
@@ -493,7 +491,6 @@ impl<'p> Inserter<'p> {
                 self.forced = true;
             } else if self.reserved.is_empty() {
                 let count = self.number_to_reserve();
-                self.times_reserved += 1;
                 let engine = context.engine;
                 let first = engine.auto_increment_spaced(self.table, count, spacing);
                 let is_beyond = first.saturating_sub(1) > largest;
@@ -508,14 +505,15 @@ impl<'p> Inserter<'p> {
                     }
                     context.eval.warnings.warn(lost);
                 }
+                // The largest is tried again and again: mostly it is there already.
+                let first = if first < u64::MAX { first.min(largest) } else { first };
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
             }
             let next = self.reserved.start;
             self.reserved.start = spacing.after(next);
             next
         };
-        // The largest is tried again and again: mostly it is there already.
-        if next == u64::MAX {
+        if next == u64::MAX || next > largest && !self.forced {
             return Err(SqlError::auto_increment_failed().into());
         }
         let next = next.min(largest);
@@ -541,6 +539,7 @@ impl<'p> Inserter<'p> {
 
     /// Computes what is left of the row, and puts it into the table.
     pub(super) fn finish_row(&mut self, context: &mut ExecContext) -> Result<Fate, Stop> {
+        self.last_id = self.auto.map_or(0, |auto| told(self.row.get(auto)));
         self.check_required(context)?;
         self.default_values(|inserter| &inserter.computed, context)?;
         context.eval.check_losses()?;
@@ -565,6 +564,7 @@ impl<'p> Inserter<'p> {
         };
         loop {
             let inserted = insert_row(self.table, &self.image, parents, duplicates, context)?;
+            self.awaited = self.awaited.saturating_sub(1);
             // What gave way to the row may have been a parent.
             parents = Parents::Unknown;
             let index = match inserted {
@@ -661,6 +661,9 @@ impl<'p> Inserter<'p> {
     /// Another row has the same key: `false` if it is gone now and the insert is tried again.
     fn duplicate(&mut self, index: &str, context: &mut ExecContext) -> Result<bool, Stop> {
         let generated = self.plan.replace && self.generated > 0 && self.counts(index);
+        if self.plan.replace || self.selects() {
+            self.note_given(context);
+        }
         if self.plan.on_duplicate.is_none() && !self.plan.replace || generated {
             let error = duplicate_error(self.table, index, &self.row);
             if !self.plan.ignore {
@@ -680,7 +683,6 @@ impl<'p> Inserter<'p> {
             return Ok(false);
         }
         if self.plan.replace {
-            self.note_given(context);
             if old == self.image && is_last_unique(self.table, index) {
                 self.affected += 1;
                 self.copied += 1;
@@ -732,7 +734,7 @@ impl<'p> Inserter<'p> {
             context,
         )?;
         if let Some(auto) = self.auto {
-            self.last_id = counted(self.run.row.get(auto));
+            self.last_id = told(self.run.row.get(auto));
         }
         if image == old {
             self.affected += u64::from(context.found_rows);
@@ -770,6 +772,14 @@ impl<'p> Inserter<'p> {
     }
 }
 
+/// The value of a column that counts as the reply has it: below zero it wraps around.
+fn told(value: Option<&Value>) -> u64 {
+    match value {
+        Some(Value::Int(value)) => value.cast_unsigned(),
+        value => counted(value),
+    }
+}
+
 /// Whether no unique index comes after this one. What REPLACE finds by the last one it updates, so
 /// a row that is the same already counts once.
 fn is_last_unique(table: &Table, index: &str) -> bool {
@@ -801,9 +811,6 @@ pub(super) fn default_value(
             Ok(assigned.map_err(|error| error.in_table(&table.name))?)
         }
         Some(Default_::None) | None => {
-            if column.auto_increment {
-                return Ok(Value::Null);
-            }
             if has_implicit_default(column) {
                 return Ok(zero(column));
             }
@@ -821,9 +828,9 @@ pub(super) fn default_value(
     }
 }
 
-/// Whether a column that has no default gets its first value without a word.
+/// Whether a column that has no default gets zero, or its first member, without a word.
 fn has_implicit_default(column: &Column) -> bool {
-    matches!(column.ty, ColumnType::Enum(_)) && !column.nullable
+    column.auto_increment || matches!(column.ty, ColumnType::Enum(_)) && !column.nullable
 }
 
 /// The statement's time for a column.

@@ -354,7 +354,7 @@ impl<'a> ExecContext<'a> {
             &mut *self.eval.warnings,
         );
         eval.ignore = self.eval.ignore;
-        eval.tells_once = self.eval.tells_once;
+        eval.inserts = self.eval.inserts;
         eval.storing = self.eval.storing;
         eval.row_number = self.eval.row_number;
         eval.on_trial = self.eval.on_trial;
@@ -589,6 +589,8 @@ fn run_insert(
     }
     let mut inner = context.with_params(&expanded);
     let result = insert::insert(insert, returning, &mut inner, (rows, per_row + rest));
-    context.handler = inner.handler;
+    let (handler, ids) = (inner.handler, (inner.insert_id, inner.generated_id));
+    context.handler = handler;
+    (context.insert_id, context.generated_id) = ids;
     result
 }

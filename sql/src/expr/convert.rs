@@ -611,6 +611,17 @@ pub(super) fn moment_of_number(number: &Number, cut: bool) -> Option<temporal::P
         }
     };
     let (whole, micros) = (whole?, micros?);
+    if whole == 0 && micros > 0 {
+        // Less than half a second is nothing, at no date.
+        let micros = u64::try_from(micros).ok().filter(|micros| micros * 2 < SECOND as u64)?;
+        let date = Date::default();
+        return Some(temporal::Parsed {
+            value: DateTime { date, micros },
+            has_time: true,
+            truncated: false,
+            offset_seconds: None,
+        });
+    }
     let parsed = temporal::from_number(whole).filter(|_| micros >= 0)?;
     if !parsed.has_time {
         let truncated = micros > 0;

@@ -548,6 +548,12 @@ impl Planner<'_> {
                 let zero = implicit_default(&column);
                 Ok(Expr::Literal(zero, ExprType::of_column(&column)))
             }
+            // There is none before a row comes.
+            DefaultValue::CurrentTimestamp if column.nullable => Ok(Expr::null()),
+            DefaultValue::CurrentTimestamp => {
+                let zero = implicit_default(&column);
+                Ok(Expr::Literal(zero, ExprType::of_column(&column)))
+            }
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
             default => match default.bits() {
                 Some(bits) => {

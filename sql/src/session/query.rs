@@ -456,7 +456,7 @@ impl Session {
         self.measure_command(command);
         self.admit(command, plan.changes_listed())?;
         self.measure_plan(&plan, text);
-        let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
+        let returns_rows = plan.returns_rows();
         let writes_file = plan.file_use() == Some(plan::FileUse::Write);
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
@@ -464,12 +464,8 @@ impl Session {
             state.row_count = -1;
             state.found_rows = outcome.rows;
             state.rows_sent = outcome.rows;
-            if changes_rows {
-                state.insert_id = 0;
-            }
         } else {
             state.row_count = i64::try_from(outcome.affected_rows).unwrap_or(i64::MAX);
-            state.insert_id = 0;
             if writes_file {
                 state.found_rows = outcome.rows;
             }
@@ -696,12 +692,13 @@ impl Session {
         }
         count_rows(&context.handler, state.counters());
         plan.note_examined(context.handler.examined);
-        let generated = context.generated_id;
+        let (generated, insert_id) = (context.generated_id, context.insert_id);
         let changed = changes.changed;
         if let (Ok(outcome), Some(id)) = (&mut result, changed.last_insert_id()) {
             tell_id(plan, outcome, generated, id);
         }
         self.state.restore(changed, warnings);
+        self.state.insert_id = insert_id;
         if generated > 0 {
             self.state.last_insert_id = generated;
         }

@@ -28,6 +28,9 @@ pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
 /// No number above it is a date and time, let alone a time.
 const TIME_NUMBER_MAX: f64 = 99_991_231_235_959.0;
 
+/// A number from here on has a date, where a time is wanted.
+const DATE_NUMBER_MIN: f64 = 10_000_000_000.0;
+
 /// A column that a value is stored into, and the rules for it.
 struct Target<'t, 'c> {
     column: &'t Column,
@@ -279,7 +282,7 @@ impl Target<'_, '_> {
             value => value,
         };
         if value.is_null() {
-            return Ok(implicit_default(self.column));
+            return self.null();
         }
         match self.column.ty {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
@@ -332,11 +335,15 @@ impl Target<'_, '_> {
         if self.column.nullable {
             return Ok(Value::Null);
         }
+        // In the column that counts it asks for a number, also where a row has one already.
+        if self.context.inserts && self.column.auto_increment {
+            return Ok(implicit_default(self.column));
+        }
         let error = SqlError::bad_null(&self.column.name);
         if !self.context.ignore {
             return Err(error);
         }
-        if self.context.tells_once {
+        if self.context.inserts {
             self.context.warnings.warn_once(error);
         } else {
             self.context.warnings.warn(error);
@@ -808,13 +815,17 @@ impl Target<'_, '_> {
             }
             other => convert::time(other, self.context).map(|time| (time, false)),
         };
+        // A number with so many digits is a date, too.
+        let is_number = !matches!(value, Value::Bytes(_) | Value::Time(_) | Value::DateTime(_));
+        had_date |= is_number
+            && convert::double(value, self.context).is_some_and(|x| x >= DATE_NUMBER_MIN);
         let (time, truncated) = parsed.unwrap_or((Time::default(), true));
         if truncated {
             let cut = time.micros.abs() == temporal::TIME_MAX;
             let readable = cut || !matches!(value, Value::Bytes(_));
             self.bad_temporal("time", value, readable)?;
         }
-        if had_date {
+        if had_date && !truncated {
             self.part_lost("time", value);
         }
         Ok(Value::Time(fractions::time(time, fsp, self.context)))
