@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{
-        ExprType, Origin, SqlMode, VariableScope, assign, assign_from, eval, implicit_default, text,
+        Expr, Origin, SqlMode, VariableScope, assign, assign_from, eval, implicit_default, text, visit_operands,
     },
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
@@ -59,6 +59,7 @@ pub(super) fn insert<'p>(
         InsertRows::File(_) => Err(broken("LOAD DATA has a way of its own").into()),
         InsertRows::Query(query) => {
             context.eval.forgive_nulls();
+            let origins = query.origins();
             let collects = reads(query, &plan.table);
             // What replaces rows may change others by foreign keys.
             let only_adds = !plan.replace && plan.on_duplicate.is_none();
@@ -69,11 +70,11 @@ pub(super) fn insert<'p>(
                 let mut cursor = Cursor::default();
                 for place in 0..rows.len() {
                     let mut row = rows.get(place, &mut cursor)?.to_vec();
-                    inserter.given_row(&mut row, &query.types, context)?;
+                    inserter.given_row(&mut row, &origins, context)?;
                 }
             } else {
                 run_query(query, context, &[], &mut |context, row| {
-                    inserter.given_row(row, &query.types, context)?;
+                    inserter.given_row(row, &origins, context)?;
                     Ok(Flow::Continue)
                 })?;
             }
@@ -109,7 +110,7 @@ pub(super) struct Inserter<'p> {
     missing: Vec<usize>,
     /// Columns that no value is given for and that have no default.
     required: Vec<usize>,
-    /// Columns that no value is given for and whose default is computed from the others.
+    /// Columns that no value is given for and whose default comes when the others have theirs.
     computed: Vec<usize>,
     /// Columns that no value is given for and that are zero or empty then.
     zeroed: Vec<usize>,
@@ -170,11 +171,20 @@ impl<'p> Inserter<'p> {
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
         let (required, missing): (Vec<usize>, Vec<usize>) =
             without.partition(|&c| matches!(plan.defaults.get(c), Some(Default_::None)));
-        let is_computed = |column: &usize| {
-            let column = plan.table.columns.get(*column);
-            column.is_some_and(|column| column.default.is_computed())
-        };
-        let (computed, missing) = missing.into_iter().partition(is_computed);
+        let (computed, mut missing): (Vec<usize>, Vec<usize>) =
+            missing.into_iter().partition(|c| is_late(plan, *c));
+        let mut zeroed = Vec::new();
+        if reads_row(plan) {
+            // Until they have what they are given, expressions see their defaults.
+            let given = plan.columns.iter().filter(|given| auto != Some(**given));
+            let is_default = |c: &usize| {
+                let is_none = matches!(plan.defaults.get(*c), Some(Default_::None));
+                !is_none && !is_late(plan, *c)
+            };
+            let (known, unknown): (Vec<usize>, Vec<usize>) = given.partition(|c| is_default(c));
+            missing.extend(known);
+            zeroed = unknown;
+        }
         Inserter {
             plan,
             table: &plan.table,
@@ -187,7 +197,7 @@ impl<'p> Inserter<'p> {
             missing,
             required,
             computed,
-            zeroed: Vec::new(),
+            zeroed,
             expected: 0,
             reserved: 0..0,
             forced: false,
@@ -222,12 +232,10 @@ impl<'p> Inserter<'p> {
     /// Columns that are not given and have no default are zero or empty, whatever the sql_mode is.
     pub(super) fn forgive_missing(&mut self) {
         self.computed.append(&mut self.required);
-        let is_computed = |position: &usize| {
-            let column = self.table.columns.get(*position);
-            column.is_some_and(|column| column.default.is_computed())
-        };
-        let (computed, zeroed) = self.computed.iter().partition(|p| is_computed(p));
-        (self.computed, self.zeroed) = (computed, zeroed);
+        let (computed, zeroed): (Vec<usize>, Vec<usize>) =
+            self.computed.iter().partition(|c| is_late(self.plan, **c));
+        self.computed = computed;
+        self.zeroed.extend(zeroed);
     }
 
     /// The row that was begun last is none.
@@ -286,8 +294,7 @@ impl<'p> Inserter<'p> {
                 Assigned::Default => self.default_value(position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.value(computed, context)?;
-                    let origin = || Origin::of_expr(&computed.expr);
-                    self.set(position, value, origin, context)?;
+                    self.set(position, value, || computed.origin(), context)?;
                 }
             }
         }
@@ -314,15 +321,14 @@ impl<'p> Inserter<'p> {
     fn given_row(
         &mut self,
         values: &mut [Value],
-        types: &[ExprType],
+        origins: &[Origin],
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         self.begin_row(context);
         self.defaults(context)?;
-        let columns = self.plan.columns.iter().zip(types);
-        for (value, (&position, ty)) in values.iter_mut().zip(columns) {
-            let origin = || Origin::of_type(ty);
-            self.set(position, std::mem::take(value), origin, context)?;
+        let columns = self.plan.columns.iter().zip(origins);
+        for (value, (&position, origin)) in values.iter_mut().zip(columns) {
+            self.set(position, std::mem::take(value), || *origin, context)?;
         }
         let further = values.iter_mut().skip(self.plan.columns.len());
         let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
@@ -505,8 +511,11 @@ impl<'p> Inserter<'p> {
                     }
                     context.eval.warnings.warn(lost);
                 }
-                // The largest is tried again and again: mostly it is there already.
-                let first = if first < u64::MAX { first.min(largest) } else { first };
+                // The next statement tries the largest again: mostly it is there already.
+                let first = match self.times_reserved {
+                    1 if first < u64::MAX => first.min(largest),
+                    _ => first,
+                };
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
             }
             let next = self.reserved.start;
@@ -534,6 +543,19 @@ impl<'p> Inserter<'p> {
             self.reserved.start = spacing.after(value);
         } else if value >= self.reserved.end {
             self.reserved = 0..0;
+        }
+    }
+
+    /// The row that was changed may have taken what was reserved: id = VALUES(id). The largest is tried
+    /// again.
+    fn go_on_above_changed(&mut self, spacing: Spacing) {
+        let Some(auto) = self.auto else {
+            return;
+        };
+        let taken = counted(self.run.row.get(auto));
+        let column = self.table.columns.get(auto);
+        if column.is_some_and(|column| taken < column.largest_integer()) {
+            self.go_on_above(taken, spacing);
         }
     }
 
@@ -585,9 +607,8 @@ impl<'p> Inserter<'p> {
             };
             if self.duplicate(&index, context)? {
                 self.give_back(reserved, context);
-                if self.plan.on_duplicate.is_some() && self.auto.is_some() {
-                    // The row that was changed may have taken it: id = VALUES(id).
-                    self.go_on_above(self.last_id, context.auto_increment);
+                if self.plan.on_duplicate.is_some() {
+                    self.go_on_above_changed(context.auto_increment);
                 }
                 return Ok(Fate::Left);
             }
@@ -724,7 +745,10 @@ impl<'p> Inserter<'p> {
         self.row.resize(self.table.columns.len(), Value::Null);
         let assignments = self.plan.on_duplicate.as_deref().unwrap_or_default();
         let mut image = Vec::with_capacity(old.len());
-        assign_all(
+        let forgives = context.eval.ignore;
+        // What several rows of a SELECT are forgiven is no NULL in a row that is there.
+        context.eval.ignore &= self.plan.ignore || !self.selects();
+        let assigned = assign_all(
             self.table,
             assignments,
             &self.plan.defaults,
@@ -732,7 +756,9 @@ impl<'p> Inserter<'p> {
             &mut self.run,
             &mut image,
             context,
-        )?;
+        );
+        context.eval.ignore = forgives;
+        assigned?;
         if let Some(auto) = self.auto {
             self.last_id = told(self.run.row.get(auto));
         }
@@ -778,6 +804,28 @@ fn told(value: Option<&Value>) -> u64 {
         Some(Value::Int(value)) => value.cast_unsigned(),
         value => counted(value),
     }
+}
+
+/// Whether an expression of a row reads what the row has.
+fn reads_row(plan: &Insert) -> bool {
+    fn reads(expr: &Expr) -> bool {
+        let mut found = matches!(expr, Expr::Column { .. });
+        visit_operands(expr, &mut |operand| found |= reads(operand));
+        found
+    }
+    let InsertRows::Values(rows) = &plan.rows else {
+        return false;
+    };
+    let mut values = rows.iter().flatten();
+    values.any(|value| matches!(value, Assigned::Value(computed) if reads(&computed.expr)))
+}
+
+/// Whether a column has its default only after the others have what they are given: it is computed of
+/// them, or the time of the statement.
+fn is_late(plan: &Insert, position: usize) -> bool {
+    let column = plan.table.columns.get(position);
+    let is_computed = column.is_some_and(|column| column.default.is_computed());
+    is_computed || matches!(plan.defaults.get(position), Some(Default_::Now))
 }
 
 /// Whether no unique index comes after this one. What REPLACE finds by the last one it updates, so

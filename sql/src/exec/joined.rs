@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Origin, assign_from, eval},
+    expr::{assign_from, eval},
     plan::{Assigned, Joined, Target},
 };
 use cohort_engine::{
@@ -185,8 +185,7 @@ fn put_values(
             Assigned::Value(computed) => {
                 run.prepare_for(computed, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
-                let origin = || Origin::of_expr(&computed.expr);
-                assign_from(column, value, origin, &mut context.eval)
+                assign_from(column, value, || computed.origin(), &mut context.eval)
                     .map_err(|error| error.in_table(&target.table.name))?
             }
             Assigned::Default => {

@@ -20,7 +20,7 @@ use crate::{
     },
     lexer::{ValueKind, is_proper},
 };
-use cohort_engine::types::{Collation, Value, schema::DefaultValue};
+use cohort_engine::types::{Collation, ColumnType, Value, schema::DefaultValue};
 use sqlparser::ast;
 use std::cell::RefCell;
 
@@ -535,6 +535,11 @@ impl Planner<'_> {
             DefaultValue::Literal(text) if column.ty.has_members() => {
                 let value = column.named(text.as_bytes()).unwrap_or_default();
                 Ok(Expr::Literal(value, ExprType::of_column(&column)))
+            }
+            // Four zeros are a number, and no text of a year.
+            DefaultValue::Literal(text) if column.ty == ColumnType::Year => {
+                let year = Value::UInt(text.parse().unwrap_or_default());
+                Ok(Expr::Literal(year, ExprType::of_column(&column)))
             }
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer, is_volatile},
+    expr::{BinaryOp, Expr, ExprType, InArray, Origin, Taken, infer, is_volatile},
     output::ColumnMeta,
     parse::FileFormat,
     statements::Digest,
@@ -244,6 +244,20 @@ impl Query {
         }
     }
 
+    /// Where the values of each column of its result come from: from a table's column, what several
+    /// queries yield being kept in a table, too, or they are computed.
+    #[must_use]
+    pub fn origins(&self) -> Vec<Origin> {
+        let origin = |(at, ty)| match self.blocks.as_slice() {
+            [block] => match block.output.get(at) {
+                Some(output) if block.is_held(output) => Origin::of_held(ty),
+                _ => Origin::of_type(ty),
+            },
+            _ => Origin::of_held(ty),
+        };
+        self.types.iter().enumerate().map(origin).collect()
+    }
+
     /// About how many rows one of its blocks examines at most.
     #[must_use]
     pub fn rows_examined(&self, engine: &Engine) -> u64 {
@@ -359,6 +373,16 @@ pub struct Block {
 }
 
 impl Block {
+    /// Whether something is the column of one of its tables, as it is.
+    fn is_held(&self, computed: &Computed) -> bool {
+        let Expr::Column { slot, .. } = computed.expr else {
+            return false;
+        };
+        let slot = slot as usize;
+        let has = |source: &Source| (source.first_slot..source.first_slot + source.columns).contains(&slot);
+        self.sources.iter().any(has)
+    }
+
     /// Whether what it selects, or by which conditions, may differ each time that it is evaluated.
     fn is_volatile(&self) -> bool {
         let filters = self.sources.iter().flat_map(|source| &source.filter);
@@ -398,6 +422,18 @@ pub struct Computed {
     pub subqueries: Vec<usize>,
     /// Which of them depends on the row: see `exec::needed`.
     pub selective: bool,
+}
+
+impl Computed {
+    /// Where its value comes from. What a subquery yields is computed, though it stands in a slot.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        let origin = Origin::of_expr(&self.expr);
+        match self.subqueries.is_empty() {
+            true => origin,
+            false => origin.of_computed(),
+        }
+    }
 }
 
 /// A subquery of an expression: before the expression is evaluated, its result is put in a slot.

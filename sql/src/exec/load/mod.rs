@@ -423,7 +423,7 @@ impl<'p> Loading<'p, '_> {
                 Assigned::Default => self.inserter.default_value(*position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.inserter.value(computed, context)?;
-                    let origin = || Origin::of_expr(&computed.expr);
+                    let origin = || computed.origin();
                     self.inserter.set(*position, value, origin, context)?;
                 }
             }

@@ -1,19 +1,18 @@
 //! Conversion for storing into a column: errors in strict mode, else warnings and the nearest
 //! value that fits.
 
+mod origin;
 mod text;
 
+pub use origin::Origin;
+
 use super::{
-    EvalContext, Expr, ExprType, SqlMode, as_stored_number,
+    EvalContext, Expr, SqlMode, as_stored_number,
     convert::{self, Flaw, Number},
-    fractions, infer,
+    fractions,
     types::NOT_FIXED,
 };
-use crate::{
-    error::SqlError,
-    json,
-    text::{TextForm, json::print},
-};
+use crate::{error::SqlError, json, text::json::print};
 use cohort_engine::types::{
     Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
     json::Scalar,
@@ -37,6 +36,8 @@ struct Target<'t, 'c> {
     context: &'t mut EvalContext<'c>,
     /// A text, or bytes, as it was before it came into the column's character set.
     source: Option<(Vec<u8>, Collation)>,
+    /// Whether another column holds it.
+    held: bool,
 }
 
 /// Converts a value for storing it in a column: strict mode errors (1048, 1264, 1265, 1292, 1366,
@@ -61,91 +62,13 @@ pub fn assign(
         (_, Value::Null) if column.nullable => return Ok(value),
         _ => {}
     }
-    let source = None;
     Target {
         column,
         context,
-        source,
+        source: None,
+        held: false,
     }
     .store(value)
-}
-
-/// What is to be known of where a value comes from before it is assigned: the value itself does not
-/// know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Origin {
-    /// How a text is made of it.
-    shown: TextForm,
-    /// Whether it is what a column has that gets another type: the text is what a client was shown.
-    /// Of what a statement stores it is that of the number.
-    converted: bool,
-    /// Of a text, the collation; `None`: that of the connection.
-    collation: Option<Collation>,
-}
-
-impl Origin {
-    /// Of a value of this type.
-    #[must_use]
-    pub fn of_type(ty: &ExprType) -> Origin {
-        Origin {
-            shown: ty.text_form(),
-            converted: false,
-            collation: Some(ty.collation),
-        }
-    }
-
-    /// Of the values of a column.
-    #[must_use]
-    pub fn of_column(column: &Column) -> Origin {
-        Origin {
-            shown: ExprType::of_column(column).text_form(),
-            converted: true,
-            collation: Some(column.collation),
-        }
-    }
-
-    /// Of the value of an expression. A parameter has the digits of its value, and is a text if that
-    /// is one, whatever value the plan was made for.
-    #[must_use]
-    pub fn of_expr(expr: &Expr) -> Origin {
-        let origin = Origin::of_type(&infer(expr));
-        match expr {
-            Expr::Parameter { .. } => Origin {
-                shown: TextForm::Digits(NOT_FIXED),
-                collation: None,
-                ..origin
-            },
-            Expr::UserVariable { .. } => Origin {
-                shown: TextForm::Digits(NOT_FIXED),
-                ..origin
-            },
-            _ => origin,
-        }
-    }
-
-    /// The collation of a text from here.
-    fn collation(self, context: &EvalContext<'_>) -> Collation {
-        self.collation.unwrap_or(context.statement.collation)
-    }
-
-    /// A number or time from here as a text column keeps it: the text that it is, or a number of
-    /// which the column makes a text with all its digits.
-    fn as_stored(self, value: Value) -> Value {
-        let is_shown = match (&value, self.shown) {
-            (Value::Time(_) | Value::DateTime(_), _) | (Value::UInt(0), TextForm::Year) => true,
-            (_, TextForm::Bytes(_)) => false,
-            _ => self.converted,
-        };
-        if is_shown {
-            let mut shown = Vec::new();
-            convert::text(&value, self.shown, &mut shown);
-            return Value::Bytes(shown);
-        }
-        match value {
-            Value::Float(x) => Value::Double(x.into()),
-            other => other,
-        }
-    }
 }
 
 /// A text becomes bytes, or bytes become a text: both in the bytes of the text's character set.
@@ -181,7 +104,7 @@ pub fn assign_from(
         | Value::Double(_)
             if column.ty.has_collation() =>
         {
-            assign(column, origin().as_stored(value), context)
+            assign(column, origin().as_stored(value, column), context)
         }
         Value::Bytes(bytes) if column.ty == ColumnType::Json => {
             let source = Some((Vec::new(), origin().collation(context)));
@@ -189,6 +112,7 @@ pub fn assign_from(
                 column,
                 context,
                 source,
+                held: false,
             }
             .store(Value::Bytes(bytes))
         }
@@ -203,8 +127,20 @@ pub fn assign_from(
                 column,
                 context,
                 source,
+                held: false,
             }
             .store(Value::Bytes(text))
+        }
+        Value::Json(_) | Value::Time(_) | Value::DateTime(_)
+            if column.ty.is_temporal() || column.ty == ColumnType::Year =>
+        {
+            Target {
+                column,
+                context,
+                source: None,
+                held: origin().held,
+            }
+            .store(value)
         }
         value => assign(column, value, context),
     }
@@ -281,8 +217,12 @@ impl Target<'_, '_> {
             }
             value => value,
         };
+        // A document that is no moment.
         if value.is_null() {
-            return self.null();
+            return match self.held {
+                true => Ok(implicit_default(self.column)),
+                false => self.null(),
+            };
         }
         match self.column.ty {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
@@ -360,6 +300,9 @@ impl Target<'_, '_> {
             | ColumnType::MediumInt
             | ColumnType::Int
             | ColumnType::BigInt => convert::of_json(document, "INTEGER", context).into_value(),
+            ColumnType::Year if self.held => {
+                convert::of_json(document, "INTEGER", context).into_value()
+            }
             ColumnType::Float | ColumnType::Double => {
                 convert::of_json(document, "DOUBLE", context).into_value()
             }
@@ -619,10 +562,10 @@ impl Target<'_, '_> {
                     None => (bits, false),
                 }
             }
-            other => {
-                let number = self.wide_number(other)?.unwrap_or(0);
-                (number & all, number & !all == 0)
-            }
+            other => match self.wide_number(other)? {
+                Some(number) => (number & all, number & !all == 0),
+                None => (0, false),
+            },
         };
         if !fits {
             self.cut()?;
@@ -835,10 +778,18 @@ impl Target<'_, '_> {
         let mut lost = None;
         let number = match value {
             Value::Date(date) => date.year.into(),
+            // Which is a number, as a column holds it.
+            Value::DateTime(_) | Value::Time(_) if self.held => {
+                match convert::integer(value, self.context) {
+                    Some(Number::Int(n)) => n.into(),
+                    _ => i128::MAX,
+                }
+            }
             Value::DateTime(moment) => moment.date.year.into(),
             Value::Time(_) => self.context.statement.now().date.year.into(),
             // `as` clips; the fraction is cut, that of a decimal is rounded.
             Value::Double(x) if *x < 0.0 => -1,
+            Value::Decimal(x) if x.is_negative() => -1,
             Value::Double(x) => *x as i128,
             Value::Bytes(text) => {
                 let number;
