@@ -118,6 +118,8 @@ pub(super) struct Inserter<'p> {
     expected: u64,
     /// Those that are left of them: from the first, below the last.
     reserved: std::ops::Range<u64>,
+    /// All that were taken with these.
+    taken: std::ops::Range<u64>,
     /// The values are those from SET INSERT_ID on.
     forced: bool,
     /// How often AUTO_INCREMENT values were taken.
@@ -200,6 +202,7 @@ impl<'p> Inserter<'p> {
             zeroed,
             expected: 0,
             reserved: 0..0,
+            taken: 0..0,
             forced: false,
             times_reserved: 0,
             awaited: 0,
@@ -517,6 +520,7 @@ impl<'p> Inserter<'p> {
                     _ => first,
                 };
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
+                self.taken = self.reserved.clone();
             }
             let next = self.reserved.start;
             self.reserved.start = spacing.after(next);
@@ -543,6 +547,20 @@ impl<'p> Inserter<'p> {
             self.reserved.start = spacing.after(value);
         } else if value >= self.reserved.end {
             self.reserved = 0..0;
+        }
+    }
+
+    /// 1869 if a row is changed to have a value that was taken for another row of the statement.
+    fn check_own_values(&self) -> Result<(), SqlError> {
+        let Some(auto) = self.auto.filter(|_| self.generated > 0) else {
+            return Ok(());
+        };
+        let mut assigned = self.plan.on_duplicate.iter().flatten();
+        let value = counted(self.run.row.get(auto));
+        let is_taken = value != self.generated && self.taken.contains(&value);
+        match is_taken && assigned.any(|(position, _)| *position == auto) {
+            true => Err(SqlError::auto_increment_conflict()),
+            false => Ok(()),
         }
     }
 
@@ -759,6 +777,7 @@ impl<'p> Inserter<'p> {
         );
         context.eval.ignore = forgives;
         assigned?;
+        self.check_own_values()?;
         if let Some(auto) = self.auto {
             self.last_id = told(self.run.row.get(auto));
         }

@@ -615,6 +615,10 @@ pub(super) fn moment_of_number(number: &Number, cut: bool) -> Option<temporal::P
         // Less than half a second is nothing, at no date.
         let micros = u64::try_from(micros).ok().filter(|micros| micros * 2 < SECOND as u64)?;
         let date = Date::default();
+        let micros = match number {
+            Number::Double(_) => 0,
+            _ => micros,
+        };
         return Some(temporal::Parsed {
             value: DateTime { date, micros },
             has_time: true,

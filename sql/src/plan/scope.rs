@@ -12,6 +12,7 @@ use super::{
     window::NamedWindow,
 };
 use crate::{
+    defaults,
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, Taken, VariableScope,
@@ -560,12 +561,16 @@ impl Planner<'_> {
                 Ok(Expr::Literal(zero, ExprType::of_column(&column)))
             }
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
-            default => match default.bits() {
-                Some(bits) => {
+            default => match (default.bits(), default) {
+                (Some(bits), _) => {
                     let ty = ExprType::of_column(&column);
                     Ok(Expr::Literal(Value::UInt(bits), ty))
                 }
-                None => Err(SqlError::default_of_expression()),
+                (None, DefaultValue::Expression(text)) if !default.is_computed() => {
+                    let settings = self.context.settings.of_rows();
+                    defaults::expression(&column.name, text, &[], settings)
+                }
+                _ => Err(SqlError::default_of_expression()),
             },
         }
     }
