@@ -331,7 +331,13 @@ impl<'p> Inserter<'p> {
         self.defaults(context)?;
         let columns = self.plan.columns.iter().zip(origins);
         for (value, (&position, origin)) in values.iter_mut().zip(columns) {
-            self.set(position, std::mem::take(value), || *origin, context)?;
+            let set = self.set(position, std::mem::take(value), || *origin, context);
+            if let (Err(_), true) = (&set, context.eval.is_strict()) {
+                // Of a row that a query gives, all that is wrong is told.
+                let missing = self.missing_values();
+                missing.for_each(|error| context.eval.warnings.tell_behind(error));
+            }
+            set?;
         }
         let further = values.iter_mut().skip(self.plan.columns.len());
         let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
@@ -363,16 +369,24 @@ impl<'p> Inserter<'p> {
 
     /// What is wrong with the values given comes before what is not given.
     fn check_required(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
+        let mut missing = self.missing_values();
+        if !context.eval.is_strict() {
+            missing.for_each(|error| context.eval.warnings.warn_once(error));
+            return Ok(());
+        }
+        let Some(first) = missing.next() else {
+            return Ok(());
+        };
+        missing.for_each(|error| context.eval.warnings.tell_behind(error));
+        Err(first.into())
+    }
+
+    /// 1364 for each column that is not given and has no default.
+    fn missing_values(&self) -> impl Iterator<Item = SqlError> {
         let required = self.required.iter();
         let columns = required.filter_map(|position| self.table.columns.get(*position));
-        for column in columns.filter(|column| !has_implicit_default(column)) {
-            let error = SqlError::no_default_for_field(&column.name);
-            if context.eval.is_strict() {
-                return Err(error.into());
-            }
-            context.eval.warnings.warn_once(error);
-        }
-        Ok(())
+        let columns = columns.filter(|column| !has_implicit_default(column));
+        columns.map(|column| SqlError::no_default_for_field(&column.name))
     }
 
     fn default_values(
@@ -531,8 +545,7 @@ impl<'p> Inserter<'p> {
         }
         let next = next.min(largest);
         if self.forced {
-            let engine = context.engine;
-            engine.auto_increment_at_least_spaced(self.table, next, spacing);
+            self.given = next;
         }
         let value = assign(column, Value::UInt(next), &mut context.eval)?;
         self.put(position, value);
@@ -732,6 +745,8 @@ impl<'p> Inserter<'p> {
                 self.affected += 1;
             }
             self.duplicates += 1;
+            // MySQL changes that row to be the new one, which comes no second time.
+            self.awaited += u64::from(is_last_unique(self.table, index));
             return Ok(false);
         }
         self.update_duplicate(&key, &old, context)?;

@@ -103,7 +103,12 @@ pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
             let (key, values) = parts(rows.get(place, &mut cursor)?)?;
             matched += 1;
             context.eval.row_number = matched;
-            changed += u64::from(update_row(plan, target, key, values, context)?);
+            let updated = update_row(plan, target, key, values, context);
+            if let Err(Stop::Error(_)) = updated {
+                let error = SqlError::unknown_error("An error occurred in multi-table update");
+                context.eval.warnings.tell_behind(error);
+            }
+            changed += u64::from(updated?);
         }
     }
     let warnings = context.eval.warnings.count();

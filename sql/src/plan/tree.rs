@@ -248,14 +248,10 @@ impl Query {
     /// queries yield being kept in a table, too, or they are computed.
     #[must_use]
     pub fn origins(&self) -> Vec<Origin> {
-        let origin = |(at, ty)| match self.blocks.as_slice() {
-            [block] => match block.output.get(at) {
-                Some(output) if block.is_held(output) => Origin::of_held(ty),
-                _ => Origin::of_type(ty),
-            },
-            _ => Origin::of_held(ty),
-        };
-        self.types.iter().enumerate().map(origin).collect()
+        match self.blocks.as_slice() {
+            [block] => block.output.iter().map(|o| block.origin_of(o)).collect(),
+            _ => self.types.iter().map(Origin::of_held).collect(),
+        }
     }
 
     /// About how many rows one of its blocks examines at most.
@@ -373,14 +369,21 @@ pub struct Block {
 }
 
 impl Block {
-    /// Whether something is the column of one of its tables, as it is.
-    fn is_held(&self, computed: &Computed) -> bool {
+    /// Where the value of something that it selects comes from: slots that are no table's are for what is
+    /// computed.
+    fn origin_of(&self, computed: &Computed) -> Origin {
+        let origin = computed.origin();
         let Expr::Column { slot, .. } = computed.expr else {
-            return false;
+            return origin;
         };
-        let slot = slot as usize;
-        let has = |source: &Source| (source.first_slot..source.first_slot + source.columns).contains(&slot);
-        self.sources.iter().any(has)
+        let has = |source: &Source| {
+            let slots = source.first_slot..source.first_slot + source.columns;
+            slots.contains(&(slot as usize))
+        };
+        match self.sources.iter().any(has) {
+            true => origin,
+            false => origin.of_computed(),
+        }
     }
 
     /// Whether what it selects, or by which conditions, may differ each time that it is evaluated.

@@ -131,14 +131,18 @@ pub fn assign_from(
             }
             .store(Value::Bytes(text))
         }
-        Value::Json(_) | Value::Time(_) | Value::DateTime(_)
-            if column.ty.is_temporal() || column.ty == ColumnType::Year =>
-        {
+        Value::Json(_) | Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+            let origin = origin();
+            let is_number = !column.ty.is_temporal() && !column.ty.has_collation();
+            let value = match is_number {
+                true => origin.as_number(value),
+                false => value,
+            };
             Target {
                 column,
                 context,
                 source: None,
-                held: origin().held,
+                held: origin.held,
             }
             .store(value)
         }
@@ -579,6 +583,12 @@ impl Target<'_, '_> {
         let mut shown = Vec::new();
         let number = match value {
             Value::Bytes(bytes) => bits_of_bytes(bytes),
+            Value::DateTime(_) | Value::Time(_) if self.held => {
+                match convert::integer(value, self.context) {
+                    Some(Number::Int(n)) => Some(n.cast_unsigned()),
+                    _ => None,
+                }
+            }
             Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
                 convert::text(value, NOT_FIXED, &mut shown);
                 bits_of_bytes(&shown)

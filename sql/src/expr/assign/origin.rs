@@ -16,9 +16,15 @@ pub struct Origin {
     converted: bool,
     /// Whether it is what another column holds, as it is.
     pub(super) held: bool,
+    /// Whether it was chosen among others, or is what a query has found: MySQL hands on a date or time as a
+    /// text then, where a number is stored.
+    chosen: bool,
     /// Of a text, the collation; `None`: that of the connection.
     collation: Option<Collation>,
 }
+
+/// Functions that yield one of their arguments.
+const CHOOSING: [&str; 6] = ["coalesce", "ifnull", "if", "nullif", "greatest", "least"];
 
 impl Origin {
     /// Of a value of this type.
@@ -28,6 +34,7 @@ impl Origin {
             shown: ty.text_form(),
             converted: false,
             held: false,
+            chosen: false,
             collation: Some(ty.collation),
         }
     }
@@ -69,6 +76,14 @@ impl Origin {
                 shown: TextForm::Digits(NOT_FIXED),
                 ..origin
             },
+            Expr::Case { .. } => Origin {
+                chosen: true,
+                ..origin
+            },
+            Expr::Function { function, .. } if CHOOSING.contains(&function.name) => Origin {
+                chosen: true,
+                ..origin
+            },
             _ => origin,
         }
     }
@@ -78,6 +93,7 @@ impl Origin {
     pub fn of_computed(self) -> Origin {
         Origin {
             held: false,
+            chosen: true,
             ..self
         }
     }
@@ -85,6 +101,18 @@ impl Origin {
     /// The collation of a text from here.
     pub(super) fn collation(self, context: &EvalContext<'_>) -> Collation {
         self.collation.unwrap_or(context.statement.collation)
+    }
+
+    /// A date or time from here as a column keeps it that is for numbers.
+    pub(super) fn as_number(self, value: Value) -> Value {
+        let mut shown = Vec::new();
+        match value {
+            Value::Date(_) | Value::Time(_) | Value::DateTime(_) if self.chosen => {
+                convert::text(&value, self.shown, &mut shown);
+                Value::Bytes(shown)
+            }
+            value => value,
+        }
     }
 
     /// A number or time from here as a text column keeps it: the text that it is, or a number of
