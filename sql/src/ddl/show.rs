@@ -74,7 +74,12 @@ pub(crate) fn next_value(engine: &Engine, table: &Table) -> Option<u64> {
 
 /// The statement that makes a table. `next` is its next AUTO_INCREMENT value, if it counts.
 #[must_use]
-pub fn show_create_table(table: &Table, next: Option<u64>, mode: SqlMode, zone: TimeZone) -> String {
+pub fn show_create_table(
+    table: &Table,
+    next: Option<u64>,
+    mode: SqlMode,
+    zone: TimeZone,
+) -> String {
     let style = Style::of(mode, zone);
     let columns = table
         .named_columns()

@@ -16,8 +16,8 @@ use crate::{
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, Taken, VariableScope,
-        coercibility, implicit_default, is_aggregate, is_window_function, plain_arguments, plain_call,
-        visit_operands_mut,
+        coercibility, implicit_default, is_aggregate, is_window_function, plain_arguments,
+        plain_call, visit_operands_mut,
     },
     lexer::{ValueKind, is_proper},
 };

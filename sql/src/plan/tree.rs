@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, InArray, Origin, Taken, infer, is_volatile},
+    expr::{BinaryOp, Expr, ExprType, InArray, Taken, infer, is_volatile},
     output::ColumnMeta,
     parse::FileFormat,
     statements::Digest,
@@ -244,16 +244,6 @@ impl Query {
         }
     }
 
-    /// Where the values of each column of its result come from: from a table's column, what several
-    /// queries yield being kept in a table, too, or they are computed.
-    #[must_use]
-    pub fn origins(&self) -> Vec<Origin> {
-        match self.blocks.as_slice() {
-            [block] => block.output.iter().map(|o| block.origin_of(o)).collect(),
-            _ => self.types.iter().map(Origin::of_held).collect(),
-        }
-    }
-
     /// About how many rows one of its blocks examines at most.
     #[must_use]
     pub fn rows_examined(&self, engine: &Engine) -> u64 {
@@ -369,23 +359,6 @@ pub struct Block {
 }
 
 impl Block {
-    /// Where the value of something that it selects comes from: slots that are no table's are for what is
-    /// computed.
-    fn origin_of(&self, computed: &Computed) -> Origin {
-        let origin = computed.origin();
-        let Expr::Column { slot, .. } = computed.expr else {
-            return origin;
-        };
-        let has = |source: &Source| {
-            let slots = source.first_slot..source.first_slot + source.columns;
-            slots.contains(&(slot as usize))
-        };
-        match self.sources.iter().any(has) {
-            true => origin,
-            false => origin.of_computed(),
-        }
-    }
-
     /// Whether what it selects, or by which conditions, may differ each time that it is evaluated.
     fn is_volatile(&self) -> bool {
         let filters = self.sources.iter().flat_map(|source| &source.filter);
@@ -425,18 +398,6 @@ pub struct Computed {
     pub subqueries: Vec<usize>,
     /// Which of them depends on the row: see `exec::needed`.
     pub selective: bool,
-}
-
-impl Computed {
-    /// Where its value comes from. What a subquery yields is computed, though it stands in a slot.
-    #[must_use]
-    pub fn origin(&self) -> Origin {
-        let origin = Origin::of_expr(&self.expr);
-        match self.subqueries.is_empty() {
-            true => origin,
-            false => origin.of_computed(),
-        }
-    }
 }
 
 /// A subquery of an expression: before the expression is evaluated, its result is put in a slot.

@@ -106,7 +106,7 @@ pub fn assign_from(
         {
             assign(column, origin().as_stored(value, column), context)
         }
-        Value::Bytes(bytes) if column.ty == ColumnType::Json => {
+        Value::Bytes(bytes) if !column.ty.is_string() => {
             let source = Some((Vec::new(), origin().collation(context)));
             Target {
                 column,
@@ -272,7 +272,15 @@ impl Target<'_, '_> {
 
     fn incorrect(&self, kind: &str, text: &[u8]) -> SqlError {
         let (name, row) = (&self.column.name, self.context.row_number);
-        SqlError::incorrect_value_for_column(kind, convert::shown(text), name, row)
+        SqlError::incorrect_value_for_column(kind, self.shown(text), name, row)
+    }
+
+    /// A text for an error: of bytes those that are no letters as numbers.
+    fn shown(&self, text: &[u8]) -> String {
+        match &self.source {
+            Some((_, from)) if from.is_binary() => convert::printable_value(text),
+            _ => convert::shown(text),
+        }
     }
 
     fn null(self) -> Result<Value, SqlError> {
@@ -639,7 +647,7 @@ impl Target<'_, '_> {
         let mut text = Vec::new();
         convert::text(value, NOT_FIXED, &mut text);
         let (name, row) = (&self.column.name, self.context.row_number);
-        SqlError::incorrect_temporal(kind, convert::shown(&text), name, row)
+        SqlError::incorrect_temporal(kind, self.shown(&text), name, row)
     }
 
     /// A date or time that is none: 1292 in strict mode, else a warning that it was out of range
@@ -770,8 +778,8 @@ impl Target<'_, '_> {
         };
         // A number with so many digits is a date, too.
         let is_number = !matches!(value, Value::Bytes(_) | Value::Time(_) | Value::DateTime(_));
-        had_date |= is_number
-            && convert::double(value, self.context).is_some_and(|x| x >= DATE_NUMBER_MIN);
+        had_date |=
+            is_number && convert::double(value, self.context).is_some_and(|x| x >= DATE_NUMBER_MIN);
         let (time, truncated) = parsed.unwrap_or((Time::default(), true));
         if truncated {
             let cut = time.micros.abs() == temporal::TIME_MAX;
