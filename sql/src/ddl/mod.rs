@@ -48,7 +48,6 @@ mod way;
 
 pub use fulltext::Settings as FullTextSettings;
 pub use parse::parse;
-pub(crate) use show::next_value;
 pub use show::{logged_creation, show_create_database, show_create_table};
 pub use syntax::{Action, CreateQuery, CreateTable, CreateView, Duplicates, Statement, ViewIntent};
 use tables::Target;

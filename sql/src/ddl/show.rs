@@ -7,12 +7,9 @@ use crate::{
     expr::{SqlMode, TimeZone},
     foreign_key_text::clause_in,
 };
-use cohort_engine::{
-    txn::Engine,
-    types::{
-        Charset, Check, Column, ColumnType, FullText, Index, Table,
-        schema::{Database, DefaultValue, Visibility},
-    },
+use cohort_engine::types::{
+    Charset, Check, Column, ColumnType, FullText, Index, Table,
+    schema::{Database, DefaultValue, Visibility},
 };
 use std::fmt::Write;
 
@@ -62,14 +59,6 @@ fn literal(text: &str) -> String {
     }
     out.push('\'');
     out
-}
-
-/// The next AUTO_INCREMENT value of a table that counts, as it is shown: behind the last one that there is
-/// space for, this one.
-pub(crate) fn next_value(engine: &Engine, table: &Table) -> Option<u64> {
-    let column = table.columns.get(table.auto_increment_column()?)?;
-    let next = engine.auto_increment_peek(table);
-    Some(next.min(column.largest_integer()))
 }
 
 /// The statement that makes a table. `next` is its next AUTO_INCREMENT value, if it counts.
