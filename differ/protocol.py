@@ -48,15 +48,16 @@ class Result:
     affected: int = 0
     insert_id: int = 0
     warnings: int = 0
+    info: str = ""
     error: tuple | None = None
 
 
 class Client:
     """One connection."""
 
-    def __init__(self, port, user, database=None):
+    def __init__(self, port, user, database=None, flags=0):
         self.connection = pymysql.connect(host="127.0.0.1", port=port, user=user,
-                                          database=database, charset="utf8mb4",
+                                          database=database, charset="utf8mb4", client_flag=flags,
                                           read_timeout=120, autocommit=True)
 
     def query(self, sql):

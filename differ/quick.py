@@ -10,8 +10,8 @@ PREPARE, EXECUTE, CLOSE, QUERY = 0x16, 0x17, 0x19, 0x03
 class Quick(Client):
     """One connection, after PyMySQL has logged in."""
 
-    def __init__(self, port, user, database=None):
-        super().__init__(port, user, database)
+    def __init__(self, port, user, database=None, flags=0):
+        super().__init__(port, user, database, flags)
         self.socket, self.buffer = self.connection._sock, b""
         self.known = {}
 
@@ -82,6 +82,8 @@ class Quick(Client):
             result.affected, at = integer(packet, 1)
             result.insert_id, at = integer(packet, at)
             result.warnings = struct.unpack_from("<H", packet, at + 2)[0]
+            if at + 4 < len(packet):
+                result.info = text(packet, at + 4)[0].decode(errors="replace")
             return result
         for _ in range(integer(packet, 0)[0]):
             packet = self._packet()

@@ -593,8 +593,8 @@ class Differ:
 
 
 
-def main(check, doc, statements=300):
-    """Runs a check as the command line says."""
+def main(check, doc, statements=300, more=lambda parser: None):
+    """Runs a check as the command line says; `more`: what it says beside what all checks have."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--statements", type=int, default=statements)
@@ -604,6 +604,7 @@ def main(check, doc, statements=300):
     parser.add_argument("--all", action="store_true", help="go on after a difference, with other tables")
     parser.add_argument("--spoil", type=int, default=0, metavar="N",
                         help="make each N-th answer of MySQL wrong, to see that it is found")
+    more(parser)
     args = parser.parse_args()
     theirs = Server(args.mysql_port, args.user, args.spoil)
     if args.cohort:

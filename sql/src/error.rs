@@ -381,6 +381,7 @@ errors! {
     1831 duplicate_index(index, database, table) "Duplicate index '{index}' defined on the table '{database}.{table}'. This is deprecated and will be disallowed in a future release.";
     1832 column_used_in_foreign_key(column, name) "Cannot change column '{column}': used in a foreign key constraint '{name}'";
     1833 column_used_by_child(column, name, child) "Cannot change column '{column}': used in a foreign key constraint '{name}' of table '{child}'";
+    1869 auto_increment_conflict() "Auto-increment value in UPDATE conflicts with internally generated values";
     1877 table_corrupt(table, place) "Operation cannot be performed. {table} is missing, corrupt or contains bad data. ({place}; see CHECK TABLE)";
     3005 converted_to_insert(command) "{command} DELAYED is no longer supported. The statement was converted to {command}.";
     3008 foreign_key_depth(max) "Foreign key cascade delete/update exceeds max depth of {max}.";

@@ -48,6 +48,8 @@ pub struct Warnings {
     notes: bool,
     strict: bool,
     raised: Option<SqlError>,
+    /// What is told behind the error that ends the statement, if one does.
+    behind: Vec<SqlError>,
 }
 
 impl Default for Warnings {
@@ -68,6 +70,7 @@ impl Warnings {
             notes: true,
             strict: false,
             raised: None,
+            behind: Vec::new(),
         }
     }
     /// Forgets everything, at the start of a statement. `max` is max_error_count, `notes` sql_notes.
@@ -79,6 +82,7 @@ impl Warnings {
         self.notes = notes;
         self.strict = false;
         self.raised = None;
+        self.behind.clear();
     }
     /// From here on, what an expression loses is an error of the statement: it stores data in
     /// strict mode. Evaluation goes on; `take_raised` tells of the first one.
@@ -132,6 +136,17 @@ impl Warnings {
         if self.kept.len() < self.max {
             self.kept.push(Condition { level, error });
         }
+    }
+    /// Adds the error that ends the statement, and what is told behind it.
+    pub fn end(&mut self, error: SqlError) {
+        self.push(Level::Error, error);
+        for error in std::mem::take(&mut self.behind) {
+            self.push(Level::Error, error);
+        }
+    }
+    /// Something more that is wrong with a statement that fails: told behind its error.
+    pub fn tell_behind(&mut self, error: SqlError) {
+        self.behind.push(error);
     }
     /// Adds a warning.
     pub fn warn(&mut self, error: SqlError) {

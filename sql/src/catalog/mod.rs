@@ -24,7 +24,8 @@ mod usage;
 mod views;
 
 pub(crate) use objects::{
-    TableKind, column_row, databases, statistics_rows, table_row, tables_and_views, visible_tables,
+    TableKind, column_row, databases, next_value, statistics_rows, table_row, tables_and_views,
+    visible_tables,
 };
 pub(crate) use server::{processes, variable_pairs};
 pub(crate) use views::{view_table, visible as visible_views};

@@ -117,6 +117,14 @@ pub(super) fn tables(session: &State) -> Rows {
         .collect()
 }
 
+/// The next AUTO_INCREMENT value of a table that counts, as it is shown: behind the last one that there is
+/// space for, this one.
+pub(crate) fn next_value(engine: &Engine, table: &Table) -> Option<u64> {
+    let column = table.columns.get(table.auto_increment_column()?)?;
+    let next = engine.auto_increment_peek(table);
+    Some(next.min(column.largest_integer()))
+}
+
 /// A row of information_schema.TABLES.
 pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<Value> {
     if kind == TableKind::View {
@@ -124,9 +132,7 @@ pub(crate) fn table_row(session: &State, table: &Table, kind: TableKind) -> Vec<
     }
     let system = kind == TableKind::System;
     let engine = &session.instance.engine;
-    let next = table
-        .auto_increment_column()
-        .map(|_| engine.auto_increment_peek(table));
+    let next = next_value(engine, table);
     let estimate = |value: u64| if system { Value::Null } else { number(value) };
     let rows = if system {
         0

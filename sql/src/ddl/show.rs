@@ -61,9 +61,14 @@ fn literal(text: &str) -> String {
     out
 }
 
-/// The statement that makes a table. `next` is its next AUTO_INCREMENT value.
+/// The statement that makes a table. `next` is its next AUTO_INCREMENT value, if it counts.
 #[must_use]
-pub fn show_create_table(table: &Table, next: u64, mode: SqlMode, zone: TimeZone) -> String {
+pub fn show_create_table(
+    table: &Table,
+    next: Option<u64>,
+    mode: SqlMode,
+    zone: TimeZone,
+) -> String {
     let style = Style::of(mode, zone);
     let columns = table
         .named_columns()
@@ -91,8 +96,7 @@ pub fn show_create_table(table: &Table, next: u64, mode: SqlMode, zone: TimeZone
         return text;
     }
     text.push_str(" ENGINE=InnoDB");
-    let has_counter = table.auto_increment_column().is_some();
-    if has_counter && next > 1 {
+    if let Some(next) = next.filter(|next| *next > 1) {
         let _ = write!(text, " AUTO_INCREMENT={next}");
     }
     let charset = table.collation.charset();
@@ -119,7 +123,7 @@ fn is_shown_temporary(table: &Table) -> bool {
 /// The statement that makes a table, whatever the default database is.
 #[must_use]
 pub(super) fn logged_definition(table: &Table, zone: TimeZone) -> String {
-    let text = show_create_table(table, 1, SqlMode::default(), zone);
+    let text = show_create_table(table, None, SqlMode::default(), zone);
     let database = quoted_by(&table.database, '`');
     text.replacen("CREATE TABLE ", &format!("CREATE TABLE {database}."), 1)
 }
@@ -138,7 +142,8 @@ pub(super) fn logged_drop(tables: &[&Table]) -> String {
 /// The statement that makes a table whose rows follow, as MySQL logs it.
 #[must_use]
 pub fn logged_creation(table: &Table, zone: TimeZone) -> String {
-    let next = table.auto_increment_min.max(1);
+    let next = table.auto_increment_column();
+    let next = next.map(|_| table.auto_increment_min);
     let text = show_create_table(table, next, SqlMode::default(), zone);
     format!("{text} START TRANSACTION")
 }

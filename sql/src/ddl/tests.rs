@@ -95,7 +95,7 @@ fn what_is_shown_makes_the_same_table() {
     let dictionary = bench.engine.dictionary();
     assert!(dictionary.tables("ddl").count() > 10);
     for table in dictionary.tables("ddl") {
-        let shown = show_create_table(table, 1, SqlMode::DEFAULT, TimeZone::default());
+        let shown = show_create_table(table, None, SqlMode::DEFAULT, TimeZone::default());
         let sql = shown.replacen("CREATE TABLE ", "CREATE TABLE again.", 1);
         bench
             .run(&sql)
@@ -107,7 +107,7 @@ fn what_is_shown_makes_the_same_table() {
         assert_eq!(
             keys(&show_create_table(
                 copy,
-                1,
+                None,
                 SqlMode::DEFAULT,
                 TimeZone::default()
             )),

@@ -8,8 +8,9 @@ use super::{
     ExecContext, Stop,
     change::{Changed, Parents, delete_row, insert_row, update_row},
     check::check_image,
+    duplicate::duplicate_error,
     generated,
-    insert::{default_value, duplicate_error},
+    insert::default_value,
     key::prefix_range,
     write::note_auto_increment,
 };

@@ -21,7 +21,7 @@
 //! DELETE SET NULL. `DELETE FROM country WHERE id = 1` locks country 1, finds and locks its cities,
 //! sets to NULL the city of each person of each of them, deletes the cities, deletes country 1.
 
-use super::{ExecContext, Stop, generated, insert::key_text, key::prefix_range};
+use super::{ExecContext, Stop, duplicate::key_text, generated, key::prefix_range};
 use crate::{
     error::SqlError,
     foreign_key_text,

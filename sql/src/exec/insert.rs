@@ -4,7 +4,9 @@ use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     change::{Changed, Parents, delete_row, find_parents, insert_row, update_row},
-    check, generated,
+    check,
+    duplicate::duplicate_error,
+    generated,
     returning::Returning,
     row_store::Cursor,
     subquery::{collect, run_query},
@@ -13,14 +15,15 @@ use super::{
 use crate::{
     error::SqlError,
     expr::{
-        ExprType, Origin, SqlMode, VariableScope, assign, assign_from, eval, implicit_default, text,
+        Expr, Origin, SqlMode, VariableScope, assign, assign_from, eval, implicit_default,
+        visit_operands,
     },
     plan::{Assigned, Computed, Default_, Input, Insert, InsertRows, Query},
 };
 use cohort_engine::{
     invariant::broken,
     txn::{LockMode, OnConflict, Read, Spacing},
-    types::{Collation, Column, ColumnType, DateTime, Index, Table, Value, row},
+    types::{Column, ColumnType, DateTime, Table, Value, row},
 };
 use std::sync::Arc;
 
@@ -33,7 +36,7 @@ pub(super) fn insert<'p>(
 ) -> Result<Outcome, Stop> {
     let mut inserter = Inserter::new(plan, returning);
     context.eval.ignore = plan.ignore;
-    context.eval.tells_once = true;
+    context.eval.inserts = true;
     context.eval.be_strict();
     match &plan.rows {
         InsertRows::Values(rows) => {
@@ -59,6 +62,7 @@ pub(super) fn insert<'p>(
         InsertRows::File(_) => Err(broken("LOAD DATA has a way of its own").into()),
         InsertRows::Query(query) => {
             context.eval.forgive_nulls();
+            let origins = query.origins();
             let collects = reads(query, &plan.table);
             // What replaces rows may change others by foreign keys.
             let only_adds = !plan.replace && plan.on_duplicate.is_none();
@@ -69,11 +73,11 @@ pub(super) fn insert<'p>(
                 let mut cursor = Cursor::default();
                 for place in 0..rows.len() {
                     let mut row = rows.get(place, &mut cursor)?.to_vec();
-                    inserter.given_row(&mut row, &query.types, context)?;
+                    inserter.given_row(&mut row, &origins, context)?;
                 }
             } else {
                 run_query(query, context, &[], &mut |context, row| {
-                    inserter.given_row(row, &query.types, context)?;
+                    inserter.given_row(row, &origins, context)?;
                     Ok(Flow::Continue)
                 })?;
             }
@@ -103,11 +107,13 @@ pub(super) struct Inserter<'p> {
     /// RETURNING.
     returning: Returning<'p>,
     auto: Option<usize>,
+    /// The row asks for the next AUTO_INCREMENT value; until it has that, expressions see zero.
+    asks: bool,
     /// Columns that no value is given for, but have a default.
     missing: Vec<usize>,
     /// Columns that no value is given for and that have no default.
     required: Vec<usize>,
-    /// Columns that no value is given for and whose default is computed from the others.
+    /// Columns that no value is given for and whose default comes when the others have theirs.
     computed: Vec<usize>,
     /// Columns that no value is given for and that are zero or empty then.
     zeroed: Vec<usize>,
@@ -115,11 +121,14 @@ pub(super) struct Inserter<'p> {
     expected: u64,
     /// Those that are left of them: from the first, below the last.
     reserved: std::ops::Range<u64>,
-    first_generated: u64,
+    /// All that were taken with these.
+    taken: std::ops::Range<u64>,
     /// The values are those from SET INSERT_ID on.
     forced: bool,
     /// How often AUTO_INCREMENT values were taken.
     times_reserved: u32,
+    /// So many rows were still to come when they were taken last, and have not come since.
+    awaited: u64,
     /// What was generated for the current row, which may yet update another one.
     generated: u64,
     /// The AUTO_INCREMENT value of the last row that was looked at, as it is or was to be.
@@ -158,8 +167,6 @@ pub(super) struct LoadCounts {
     pub skipped: u64,
     /// Rows that came, and those that gave way.
     pub affected: u64,
-    /// The first AUTO_INCREMENT value that was generated; 0 if none was.
-    pub generated_id: u64,
 }
 
 impl<'p> Inserter<'p> {
@@ -169,11 +176,20 @@ impl<'p> Inserter<'p> {
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));
         let (required, missing): (Vec<usize>, Vec<usize>) =
             without.partition(|&c| matches!(plan.defaults.get(c), Some(Default_::None)));
-        let is_computed = |column: &usize| {
-            let column = plan.table.columns.get(*column);
-            column.is_some_and(|column| column.default.is_computed())
-        };
-        let (computed, missing) = missing.into_iter().partition(is_computed);
+        let (computed, mut missing): (Vec<usize>, Vec<usize>) =
+            missing.into_iter().partition(|c| is_late(plan, *c));
+        let mut zeroed = Vec::new();
+        if reads_row(plan) {
+            // Until they have what they are given, expressions see their defaults.
+            let given = plan.columns.iter().filter(|given| auto != Some(**given));
+            let is_default = |c: &usize| {
+                let is_none = matches!(plan.defaults.get(*c), Some(Default_::None));
+                !is_none && !is_late(plan, *c)
+            };
+            let (known, unknown): (Vec<usize>, Vec<usize>) = given.partition(|c| is_default(c));
+            missing.extend(known);
+            zeroed = unknown;
+        }
         Inserter {
             plan,
             table: &plan.table,
@@ -182,15 +198,17 @@ impl<'p> Inserter<'p> {
             image: Vec::new(),
             returning,
             auto,
+            asks: true,
             missing,
             required,
             computed,
-            zeroed: Vec::new(),
+            zeroed,
             expected: 0,
             reserved: 0..0,
-            first_generated: 0,
+            taken: 0..0,
             forced: false,
             times_reserved: 0,
+            awaited: 0,
             generated: 0,
             last_id: 0,
             copied: 0,
@@ -214,19 +232,16 @@ impl<'p> Inserter<'p> {
             deleted,
             skipped: self.records.saturating_sub(self.affected - deleted),
             affected: self.affected,
-            generated_id: self.first_generated,
         }
     }
 
     /// Columns that are not given and have no default are zero or empty, whatever the sql_mode is.
     pub(super) fn forgive_missing(&mut self) {
         self.computed.append(&mut self.required);
-        let is_computed = |position: &usize| {
-            let column = self.table.columns.get(*position);
-            column.is_some_and(|column| column.default.is_computed())
-        };
-        let (computed, zeroed) = self.computed.iter().partition(|p| is_computed(p));
-        (self.computed, self.zeroed) = (computed, zeroed);
+        let (computed, zeroed): (Vec<usize>, Vec<usize>) =
+            self.computed.iter().partition(|c| is_late(self.plan, **c));
+        self.computed = computed;
+        self.zeroed.extend(zeroed);
     }
 
     /// The row that was begun last is none.
@@ -250,13 +265,12 @@ impl<'p> Inserter<'p> {
         };
         Outcome {
             affected_rows: self.affected,
-            insert_id: match self.first_generated {
+            insert_id: match context.generated_id {
                 // A SELECT whose rows may change others makes nothing of what it is given.
                 0 if self.copied == 0 || self.selects() && self.plan.on_duplicate.is_some() => 0,
                 0 => self.last_id,
                 first => first,
             },
-            generated_id: self.first_generated,
             info,
             rows: self.returning.rows,
         }
@@ -268,8 +282,12 @@ impl<'p> Inserter<'p> {
 
     pub(super) fn begin_row(&mut self, context: &mut ExecContext) {
         self.records += 1;
-        context.eval.row_number = self.records;
+        // Rows that were refused have no number.
+        context.eval.row_number = self.records - self.ignored;
         self.row.fill(Value::Null);
+        if let Some(auto) = self.auto {
+            self.put(auto, Value::Null);
+        }
         self.generated = 0;
         self.given = 0;
     }
@@ -282,8 +300,7 @@ impl<'p> Inserter<'p> {
                 Assigned::Default => self.default_value(position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.value(computed, context)?;
-                    let origin = || Origin::of_expr(&computed.expr);
-                    self.set(position, value, origin, context)?;
+                    self.set(position, value, || computed.origin(), context)?;
                 }
             }
         }
@@ -310,15 +327,20 @@ impl<'p> Inserter<'p> {
     fn given_row(
         &mut self,
         values: &mut [Value],
-        types: &[ExprType],
+        origins: &[Origin],
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         self.begin_row(context);
         self.defaults(context)?;
-        let columns = self.plan.columns.iter().zip(types);
-        for (value, (&position, ty)) in values.iter_mut().zip(columns) {
-            let origin = || Origin::of_type(ty);
-            self.set(position, std::mem::take(value), origin, context)?;
+        let columns = self.plan.columns.iter().zip(origins);
+        for (value, (&position, origin)) in values.iter_mut().zip(columns) {
+            let set = self.set(position, std::mem::take(value), || *origin, context);
+            if let (Err(_), true) = (&set, context.eval.is_strict()) {
+                // Of a row that a query gives, all that is wrong is told.
+                let missing = self.missing_values();
+                missing.for_each(|error| context.eval.warnings.tell_behind(error));
+            }
+            set?;
         }
         let further = values.iter_mut().skip(self.plan.columns.len());
         let slots = self.run.row.iter_mut().skip(2 * self.table.columns.len());
@@ -350,7 +372,24 @@ impl<'p> Inserter<'p> {
 
     /// What is wrong with the values given comes before what is not given.
     fn check_required(&mut self, context: &mut ExecContext) -> Result<(), Stop> {
-        self.default_values(|inserter| &inserter.required, context)
+        let mut missing = self.missing_values();
+        if !context.eval.is_strict() {
+            missing.for_each(|error| context.eval.warnings.warn_once(error));
+            return Ok(());
+        }
+        let Some(first) = missing.next() else {
+            return Ok(());
+        };
+        missing.for_each(|error| context.eval.warnings.tell_behind(error));
+        Err(first.into())
+    }
+
+    /// 1364 for each column that is not given and has no default.
+    fn missing_values(&self) -> impl Iterator<Item = SqlError> {
+        let required = self.required.iter();
+        let columns = required.filter_map(|position| self.table.columns.get(*position));
+        let columns = columns.filter(|column| !has_implicit_default(column));
+        columns.map(|column| SqlError::no_default_for_field(&column.name))
     }
 
     fn default_values(
@@ -372,9 +411,6 @@ impl<'p> Inserter<'p> {
         position: usize,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
-        if self.auto == Some(position) {
-            return Ok(());
-        }
         let value = default_value(
             self.plan.defaults.get(position),
             self.table,
@@ -386,8 +422,15 @@ impl<'p> Inserter<'p> {
         Ok(())
     }
 
-    /// Puts a value of the column's type into the row.
-    pub(super) fn put(&mut self, position: usize, value: Value) {
+    /// Puts a value of the column's type into the row; NULL in an AUTO_INCREMENT column asks for the
+    /// next value.
+    pub(super) fn put(&mut self, position: usize, mut value: Value) {
+        if self.auto == Some(position) {
+            self.asks = value.is_null();
+            if let Some(column) = self.table.columns.get(position).filter(|_| self.asks) {
+                value = zero(column);
+            }
+        }
         if let Some(slot) = self.row.get_mut(position) {
             *slot = value;
         }
@@ -404,7 +447,6 @@ impl<'p> Inserter<'p> {
         let Some(column) = self.table.columns.get(position) else {
             return Ok(());
         };
-        // NULL in an AUTO_INCREMENT column asks for the next value.
         let value = if value.is_null() && self.auto == Some(position) {
             value
         } else {
@@ -416,18 +458,18 @@ impl<'p> Inserter<'p> {
     }
 
     /// How many values are taken at once, as MySQL does: the first time those of all rows, whatever
-    /// they gave before; of rows that nobody has counted, each time twice as many.
-    fn number_to_reserve(&self) -> u64 {
+    /// they gave before, later those of the rows that are left of these; of rows that nobody has
+    /// counted, each time twice as many.
+    fn number_to_reserve(&mut self) -> u64 {
         const TIMES_MAX: u32 = 16;
-        let before = if self.times_reserved > 0 {
-            self.records - 1
-        } else {
-            0
-        };
-        match self.expected.saturating_sub(before) {
-            0 => (1 << self.times_reserved.min(TIMES_MAX)).min((1 << TIMES_MAX) - 1),
-            known => known,
+        if self.awaited == 0 {
+            self.awaited = match self.times_reserved {
+                0 if self.expected > 0 => self.expected,
+                times => (1 << times.min(TIMES_MAX)).min((1 << TIMES_MAX) - 1),
+            };
         }
+        self.times_reserved += 1;
+        self.awaited
     }
 
     /// Gives the AUTO_INCREMENT column its value: the next one for NULL and 0.
@@ -442,10 +484,10 @@ impl<'p> Inserter<'p> {
             .has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let spacing = context.auto_increment;
         let given = match self.row.get(position) {
-            None | Some(Value::Null) => None,
+            _ if self.asks => None,
+            None => None,
             Some(Value::Int(0) | Value::UInt(0)) if !keep_zero => None,
             Some(Value::Int(n)) if *n < 0 => {
-                self.last_id = n.cast_unsigned();
                 return Ok(());
             }
             Some(Value::Int(n)) => Some(n.cast_unsigned()),
@@ -461,7 +503,6 @@ impl<'p> Inserter<'p> {
                 self.given = given;
                 self.go_on_above(given, spacing);
             }
-            self.last_id = given;
             return Ok(());
         }
         let Some(column) = self.table.columns.get(position) else {
@@ -476,7 +517,6 @@ impl<'p> Inserter<'p> {
                 self.forced = true;
             } else if self.reserved.is_empty() {
                 let count = self.number_to_reserve();
-                self.times_reserved += 1;
                 let engine = context.engine;
                 let first = engine.auto_increment_spaced(self.table, count, spacing);
                 let is_beyond = first.saturating_sub(1) > largest;
@@ -491,20 +531,24 @@ impl<'p> Inserter<'p> {
                     }
                     context.eval.warnings.warn(lost);
                 }
+                // The next statement tries the largest again: mostly it is there already.
+                let first = match self.times_reserved {
+                    1 if first < u64::MAX => first.min(largest),
+                    _ => first,
+                };
                 self.reserved = first..first.saturating_add(spacing.step.saturating_mul(count));
+                self.taken = self.reserved.clone();
             }
             let next = self.reserved.start;
             self.reserved.start = spacing.after(next);
             next
         };
-        // The largest is tried again and again: mostly it is there already.
-        if next == u64::MAX {
+        if next == u64::MAX || next > largest && !self.forced {
             return Err(SqlError::auto_increment_failed().into());
         }
         let next = next.min(largest);
         if self.forced {
-            let engine = context.engine;
-            engine.auto_increment_at_least_spaced(self.table, next, spacing);
+            self.given = next;
         }
         let value = assign(column, Value::UInt(next), &mut context.eval)?;
         self.put(position, value);
@@ -522,8 +566,36 @@ impl<'p> Inserter<'p> {
         }
     }
 
+    /// 1869 if a row is changed to have a value that was taken for another row of the statement.
+    fn check_own_values(&self) -> Result<(), SqlError> {
+        let Some(auto) = self.auto.filter(|_| self.generated > 0) else {
+            return Ok(());
+        };
+        let mut assigned = self.plan.on_duplicate.iter().flatten();
+        let value = counted(self.run.row.get(auto));
+        let is_taken = value != self.generated && self.taken.contains(&value);
+        match is_taken && assigned.any(|(position, _)| *position == auto) {
+            true => Err(SqlError::auto_increment_conflict()),
+            false => Ok(()),
+        }
+    }
+
+    /// The row that was changed may have taken what was reserved: id = VALUES(id). The largest is tried
+    /// again.
+    fn go_on_above_changed(&mut self, spacing: Spacing) {
+        let Some(auto) = self.auto else {
+            return;
+        };
+        let taken = counted(self.run.row.get(auto));
+        let column = self.table.columns.get(auto);
+        if column.is_some_and(|column| taken < column.largest_integer()) {
+            self.go_on_above(taken, spacing);
+        }
+    }
+
     /// Computes what is left of the row, and puts it into the table.
     pub(super) fn finish_row(&mut self, context: &mut ExecContext) -> Result<Fate, Stop> {
+        self.last_id = self.auto.map_or(0, |auto| told(self.row.get(auto)));
         self.check_required(context)?;
         self.default_values(|inserter| &inserter.computed, context)?;
         context.eval.check_losses()?;
@@ -548,6 +620,7 @@ impl<'p> Inserter<'p> {
         };
         loop {
             let inserted = insert_row(self.table, &self.image, parents, duplicates, context)?;
+            self.awaited = self.awaited.saturating_sub(1);
             // What gave way to the row may have been a parent.
             parents = Parents::Unknown;
             let index = match inserted {
@@ -555,22 +628,21 @@ impl<'p> Inserter<'p> {
                     self.affected += 1;
                     self.copied += 1;
                     self.note_given(context);
-                    self.note_generated();
+                    self.note_generated(context);
                     self.tell(context)?;
                     return Ok(Fate::Stored);
                 }
                 Changed::Ignored => {
                     self.ignored += 1;
-                    self.note_generated();
+                    self.note_generated(context);
                     return Ok(Fate::Refused);
                 }
                 Changed::Duplicate(index) => index,
             };
             if self.duplicate(&index, context)? {
                 self.give_back(reserved, context);
-                if self.plan.on_duplicate.is_some() && self.auto.is_some() {
-                    // The row that was changed may have taken it: id = VALUES(id).
-                    self.go_on_above(self.last_id, context.auto_increment);
+                if self.plan.on_duplicate.is_some() {
+                    self.go_on_above_changed(context.auto_increment);
                 }
                 return Ok(Fate::Left);
             }
@@ -578,9 +650,9 @@ impl<'p> Inserter<'p> {
     }
 
     /// LAST_INSERT_ID() is the first value of the statement.
-    fn note_generated(&mut self) {
-        if self.first_generated == 0 {
-            self.first_generated = self.generated;
+    fn note_generated(&self, context: &mut ExecContext) {
+        if context.generated_id == 0 {
+            context.generated_id = self.generated;
         }
     }
 
@@ -605,10 +677,12 @@ impl<'p> Inserter<'p> {
         let Some(column) = self.table.columns.get(auto) else {
             return Ok(Some(Parents::Unknown));
         };
-        let given = self.row.get_mut(auto);
-        let given = given.map(|slot| std::mem::replace(slot, zero(column)));
+        let before = self.row.get_mut(auto);
+        let before = before.map(|slot| std::mem::replace(slot, zero(column)));
         self.encode();
-        self.put(auto, given.unwrap_or(Value::Null));
+        if let (Some(slot), Some(before)) = (self.row.get_mut(auto), before) {
+            *slot = before;
+        }
         let found = find_parents(self.table, &self.image, context)?;
         Ok(found.then_some(Parents::Found))
     }
@@ -642,6 +716,9 @@ impl<'p> Inserter<'p> {
     /// Another row has the same key: `false` if it is gone now and the insert is tried again.
     fn duplicate(&mut self, index: &str, context: &mut ExecContext) -> Result<bool, Stop> {
         let generated = self.plan.replace && self.generated > 0 && self.counts(index);
+        if self.plan.replace || self.selects() {
+            self.note_given(context);
+        }
         if self.plan.on_duplicate.is_none() && !self.plan.replace || generated {
             let error = duplicate_error(self.table, index, &self.row);
             if !self.plan.ignore {
@@ -661,7 +738,6 @@ impl<'p> Inserter<'p> {
             return Ok(false);
         }
         if self.plan.replace {
-            self.note_given(context);
             if old == self.image && is_last_unique(self.table, index) {
                 self.affected += 1;
                 self.copied += 1;
@@ -672,6 +748,8 @@ impl<'p> Inserter<'p> {
                 self.affected += 1;
             }
             self.duplicates += 1;
+            // MySQL changes that row to be the new one, which comes no second time.
+            self.awaited += u64::from(is_last_unique(self.table, index));
             return Ok(false);
         }
         self.update_duplicate(&key, &old, context)?;
@@ -703,7 +781,10 @@ impl<'p> Inserter<'p> {
         self.row.resize(self.table.columns.len(), Value::Null);
         let assignments = self.plan.on_duplicate.as_deref().unwrap_or_default();
         let mut image = Vec::with_capacity(old.len());
-        assign_all(
+        let forgives = context.eval.ignore;
+        // What several rows of a SELECT are forgiven is no NULL in a row that is there.
+        context.eval.ignore &= self.plan.ignore || !self.selects();
+        let assigned = assign_all(
             self.table,
             assignments,
             &self.plan.defaults,
@@ -711,9 +792,12 @@ impl<'p> Inserter<'p> {
             &mut self.run,
             &mut image,
             context,
-        )?;
+        );
+        context.eval.ignore = forgives;
+        assigned?;
+        self.check_own_values()?;
         if let Some(auto) = self.auto {
-            self.last_id = counted(self.run.row.get(auto));
+            self.last_id = told(self.run.row.get(auto));
         }
         if image == old {
             self.affected += u64::from(context.found_rows);
@@ -751,6 +835,36 @@ impl<'p> Inserter<'p> {
     }
 }
 
+/// The value of a column that counts as the reply has it: below zero it wraps around.
+fn told(value: Option<&Value>) -> u64 {
+    match value {
+        Some(Value::Int(value)) => value.cast_unsigned(),
+        value => counted(value),
+    }
+}
+
+/// Whether an expression of a row reads what the row has.
+fn reads_row(plan: &Insert) -> bool {
+    fn reads(expr: &Expr) -> bool {
+        let mut found = matches!(expr, Expr::Column { .. });
+        visit_operands(expr, &mut |operand| found |= reads(operand));
+        found
+    }
+    let InsertRows::Values(rows) = &plan.rows else {
+        return false;
+    };
+    let mut values = rows.iter().flatten();
+    values.any(|value| matches!(value, Assigned::Value(computed) if reads(&computed.expr)))
+}
+
+/// Whether a column has its default only after the others have what they are given: it is computed of
+/// them, or the time of the statement.
+fn is_late(plan: &Insert, position: usize) -> bool {
+    let column = plan.table.columns.get(position);
+    let is_computed = column.is_some_and(|column| column.default.is_computed());
+    is_computed || matches!(plan.defaults.get(position), Some(Default_::Now))
+}
+
 /// Whether no unique index comes after this one. What REPLACE finds by the last one it updates, so
 /// a row that is the same already counts once.
 fn is_last_unique(table: &Table, index: &str) -> bool {
@@ -782,17 +896,14 @@ pub(super) fn default_value(
             Ok(assigned.map_err(|error| error.in_table(&table.name))?)
         }
         Some(Default_::None) | None => {
-            if column.auto_increment {
-                return Ok(Value::Null);
-            }
-            if matches!(column.ty, ColumnType::Enum(_)) && !column.nullable {
+            if has_implicit_default(column) {
                 return Ok(zero(column));
             }
             let error = SqlError::no_default_for_field(&column.name);
             if context.eval.is_strict() {
                 return Err(error.into());
             }
-            context.eval.warnings.warn_once(error);
+            context.eval.warnings.warn(error);
             Ok(if column.nullable {
                 Value::Null
             } else {
@@ -800,6 +911,11 @@ pub(super) fn default_value(
             })
         }
     }
+}
+
+/// Whether a column that has no default gets zero, or its first member, without a word.
+fn has_implicit_default(column: &Column) -> bool {
+    column.auto_increment || matches!(column.ty, ColumnType::Enum(_)) && !column.nullable
 }
 
 /// The statement's time for a column.
@@ -831,77 +947,4 @@ fn tells_warnings(context: &ExecContext) -> bool {
     let environment = &context.eval.environment;
     let value = environment.system_variable(VariableScope::Session, "sql_warnings");
     matches!(value, Ok(Value::Int(1)))
-}
-
-/// A byte of a BIT or of a binary string as errors show it.
-fn put_visible(byte: u8, out: &mut Vec<u8>) {
-    if (0x20..0x7F).contains(&byte) {
-        out.push(byte);
-    } else {
-        out.extend_from_slice(format!("\\x{byte:02X}").as_bytes());
-    }
-}
-
-/// 1062 with the values of the key.
-pub(crate) fn duplicate_error(table: &Table, name: &str, row: &[Value]) -> SqlError {
-    let entry = duplicate_entry(table, name, row);
-    SqlError::duplicate_entry(entry, format_args!("{}.{name}", table.name))
-}
-
-/// The values of a row's key, as 1062 shows them: so many characters of them.
-const DUPLICATE_MAX: usize = 64;
-
-fn duplicate_entry(table: &Table, name: &str, row: &[Value]) -> String {
-    let mut indexes = table.primary.iter().chain(&table.indexes);
-    let index = indexes.find(|index| index.name == name);
-    let entry = index.map_or_else(String::new, |index| key_text(table, index, row));
-    entry.chars().take(DUPLICATE_MAX).collect()
-}
-
-/// The values of a row's key, as errors show them.
-pub(super) fn key_text(table: &Table, index: &Index, row: &[Value]) -> String {
-    let mut entry = Vec::new();
-    for (i, part) in index.parts.iter().enumerate() {
-        if i > 0 {
-            entry.push(b'-');
-        }
-        let column = table.columns.get(usize::from(part.column));
-        let decimals = match column.map(|c| c.ty) {
-            Some(ColumnType::Time(d) | ColumnType::DateTime(d) | ColumnType::Timestamp(d)) => d,
-            _ => 31,
-        };
-        let is_bit = matches!(column.map(|c| c.ty), Some(ColumnType::Bit(_)));
-        match row.get(usize::from(part.column)) {
-            None | Some(Value::Null) => entry.extend_from_slice(b"NULL"),
-            Some(Value::Bytes(bytes)) => {
-                let length = match (part.prefix, column) {
-                    (Some(chars), Some(column)) => {
-                        column.collation.char_offset(bytes, usize::from(chars))
-                    }
-                    _ => bytes.len(),
-                };
-                let mut bytes = bytes.get(..length).unwrap_or(bytes);
-                match column {
-                    Some(column) if column.collation == Collation::Binary => {
-                        // A BINARY column's value is filled up with zeros.
-                        while let (ColumnType::Char(_), [rest @ .., 0]) = (column.ty, bytes)
-                            && !rest.is_empty()
-                        {
-                            bytes = rest;
-                        }
-                        bytes.iter().for_each(|byte| put_visible(*byte, &mut entry));
-                    }
-                    _ => entry.extend_from_slice(bytes),
-                }
-            }
-            Some(Value::UInt(bits)) if is_bit => {
-                let bytes = column.map_or(1, Column::value_bytes) as usize;
-                for byte in bits.to_be_bytes().iter().skip(8 - bytes.min(8)) {
-                    put_visible(*byte, &mut entry);
-                }
-            }
-            Some(value) => text(value, decimals, &mut entry),
-        }
-    }
-    String::from_utf8_lossy(&entry).into_owned()
 }

@@ -11,7 +11,8 @@ use super::{
     block::BlockRun,
     change::{self, Changed, delete_row},
     distinct::Distinct,
-    insert::{default_value, duplicate_error},
+    duplicate::duplicate_error,
+    insert::default_value,
     memory,
     row_store::{Cursor, RowStore, Rows},
     sort::{By, Sorter},
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{Origin, assign_from, eval},
+    expr::{assign_from, eval},
     plan::{Assigned, Joined, Target},
 };
 use cohort_engine::{
@@ -103,7 +104,12 @@ pub(super) fn update(plan: &Joined, context: &mut ExecContext) -> Result<Outcome
             let (key, values) = parts(rows.get(place, &mut cursor)?)?;
             matched += 1;
             context.eval.row_number = matched;
-            changed += u64::from(update_row(plan, target, key, values, context)?);
+            let updated = update_row(plan, target, key, values, context);
+            if let Err(Stop::Error(_)) = updated {
+                let error = SqlError::unknown_error("An error occurred in multi-table update");
+                context.eval.warnings.tell_behind(error);
+            }
+            changed += u64::from(updated?);
         }
     }
     let warnings = context.eval.warnings.count();
@@ -185,8 +191,7 @@ fn put_values(
             Assigned::Value(computed) => {
                 run.prepare_for(computed, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
-                let origin = || Origin::of_expr(&computed.expr);
-                assign_from(column, value, origin, &mut context.eval)
+                assign_from(column, value, || computed.origin(), &mut context.eval)
                     .map_err(|error| error.in_table(&target.table.name))?
             }
             Assigned::Default => {

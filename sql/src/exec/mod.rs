@@ -14,6 +14,7 @@ mod check;
 mod compared;
 mod derived;
 mod distinct;
+mod duplicate;
 mod export;
 mod foreign_key;
 mod generated;
@@ -48,8 +49,9 @@ mod write;
 pub(crate) use apply::{Target, apply};
 pub(crate) use check::check_values;
 pub use derived::Tables;
+pub(crate) use duplicate::duplicate_error;
 pub(crate) use generated::fill_values;
-pub(crate) use insert::{cut_to, duplicate_error, zero};
+pub(crate) use insert::{cut_to, zero};
 pub use measure::Measures;
 pub use patience::Patience;
 use returning::Returning;
@@ -208,6 +210,9 @@ pub struct ExecContext<'a> {
     pub select_limit: u64,
     /// SET INSERT_ID: the next AUTO_INCREMENT value; 0 for none.
     pub insert_id: u64,
+    /// The first AUTO_INCREMENT value that it has generated; 0 for none. LAST_INSERT_ID() is that then,
+    /// even if it fails later.
+    pub generated_id: u64,
     /// auto_increment_increment and auto_increment_offset.
     pub auto_increment: Spacing,
     /// What it does to the rows of tables.
@@ -248,8 +253,6 @@ pub struct Outcome {
     pub affected_rows: u64,
     /// The id of the reply: the first AUTO_INCREMENT value generated, else the last one given.
     pub insert_id: u64,
-    /// The first AUTO_INCREMENT value generated, for LAST_INSERT_ID(); 0 if none was.
-    pub generated_id: u64,
     /// "Records: 3  Duplicates: 0  Warnings: 0" and the like.
     pub info: String,
     /// FOUND_ROWS(): the rows of the result.
@@ -353,7 +356,7 @@ impl<'a> ExecContext<'a> {
             &mut *self.eval.warnings,
         );
         eval.ignore = self.eval.ignore;
-        eval.tells_once = self.eval.tells_once;
+        eval.inserts = self.eval.inserts;
         eval.storing = self.eval.storing;
         eval.row_number = self.eval.row_number;
         eval.on_trial = self.eval.on_trial;
@@ -372,6 +375,7 @@ impl<'a> ExecContext<'a> {
             table_bytes: self.table_bytes,
             select_limit: self.select_limit,
             insert_id: self.insert_id,
+            generated_id: self.generated_id,
             auto_increment: self.auto_increment,
             io: self.io,
             relations: self.relations,
@@ -587,6 +591,8 @@ fn run_insert(
     }
     let mut inner = context.with_params(&expanded);
     let result = insert::insert(insert, returning, &mut inner, (rows, per_row + rest));
-    context.handler = inner.handler;
+    let (handler, ids) = (inner.handler, (inner.insert_id, inner.generated_id));
+    context.handler = handler;
+    (context.insert_id, context.generated_id) = ids;
     result
 }

@@ -8,15 +8,16 @@ use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
     change::{Changed, delete_row, update_row},
+    duplicate::duplicate_error,
     generated,
-    insert::{default_value, duplicate_error, now},
+    insert::{default_value, now},
     returning::Returning,
     sort::Sorter,
     tail::limit_values,
 };
 use crate::{
     error::SqlError,
-    expr::{Origin, assign_from, eval},
+    expr::{assign_from, eval},
     plan::{Assigned, Block, Default_, Delete, Input, Update},
 };
 use cohort_engine::{
@@ -209,8 +210,10 @@ pub(super) fn update(plan: &Update, context: &mut ExecContext) -> Result<Outcome
 /// The next AUTO_INCREMENT value is above one that a row got by an UPDATE, too.
 pub(super) fn note_auto_increment(table: &Table, value: Option<&Value>, context: &ExecContext) {
     let (used, spacing) = (counted(value), context.auto_increment);
-    let engine = context.engine;
-    engine.auto_increment_at_least_spaced(table, used, spacing);
+    if used > 0 {
+        let engine = context.engine;
+        engine.auto_increment_at_least_spaced(table, used, spacing);
+    }
 }
 
 /// The number that a value of an AUTO_INCREMENT column is; 0: none that counts.
@@ -281,8 +284,7 @@ pub(super) fn assign_all(
             Assigned::Value(computed) => {
                 run.prepare_for(computed, context)?;
                 let value = eval(&computed.expr, &run.row, &mut context.eval)?;
-                let origin = || Origin::of_expr(&computed.expr);
-                assign_from(column, value, origin, &mut context.eval)
+                assign_from(column, value, || computed.origin(), &mut context.eval)
                     .map_err(|error| error.in_table(&table.name))?
             }
             Assigned::Default => {

@@ -257,8 +257,9 @@ pub struct EvalContext<'a> {
     pub storing: bool,
     /// INSERT IGNORE and the like: assignments warn where they would fail.
     pub ignore: bool,
-    /// INSERT tells only once of each column that cannot be NULL or has no default.
-    pub tells_once: bool,
+    /// An INSERT, also where it changes rows instead: it tells only once of each column that cannot be NULL
+    /// or has no default, and NULL is nothing wrong in a column that counts.
+    pub inserts: bool,
     /// Dates may be zero, or have zero parts, whatever sql_mode says: those of a column's default.
     pub takes_zero_dates: bool,
     /// A CHECK constraint is evaluated: what JSON_SCHEMA_VALID finds is told.
@@ -332,7 +333,7 @@ impl<'a> EvalContext<'a> {
             row_number: 1,
             storing: false,
             ignore: false,
-            tells_once: false,
+            inserts: false,
             takes_zero_dates: false,
             checking: false,
             slept: false,

@@ -12,7 +12,7 @@ use super::{
 use crate::{error::SqlError, privileges::Privilege};
 use cohort_engine::{
     txn::{LockMode, OnConflict},
-    types::{IndexPart, Table},
+    types::{Index, IndexPart, Table},
 };
 use sqlparser::ast;
 use std::sync::Arc;
@@ -314,9 +314,21 @@ impl Planner<'_> {
     }
 }
 
+/// The key that rows are told apart by: the primary one, or the first unique one that takes no NULL, which
+/// is MySQL's then.
+fn identifying(table: &Table) -> Option<&Index> {
+    let takes_null = |part: &IndexPart| {
+        let column = table.columns.get(usize::from(part.column));
+        column.is_none_or(|column| column.nullable)
+    };
+    let mut unique = table.indexes.iter().filter(|index| index.unique);
+    let primary = table.primary.as_ref();
+    primary.or_else(|| unique.find(|index| !index.parts.iter().any(takes_null)))
+}
+
 /// Whether a column of the primary key is assigned to.
 fn moves(table: &Table, target: &Wanted) -> bool {
-    let parts = table.primary.iter().flat_map(|key| &key.parts);
+    let parts = identifying(table).into_iter().flat_map(|key| &key.parts);
     let is_key = |position: usize| parts.clone().any(|p| usize::from(p.column) == position);
     let is_generated = |part: &IndexPart| {
         let column = table.columns.get(usize::from(part.column));

@@ -43,6 +43,7 @@ mod merge;
 mod named;
 mod nature;
 mod needs;
+mod origins;
 mod place;
 mod push;
 mod query;

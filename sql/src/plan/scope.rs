@@ -12,15 +12,16 @@ use super::{
     window::NamedWindow,
 };
 use crate::{
+    defaults,
     error::SqlError,
     expr::{
         self, BinaryOp, Expr, ExprType, Scope, SqlMode, SubqueryUse, Taken, VariableScope,
-        coercibility, is_aggregate, is_window_function, plain_arguments, plain_call,
-        visit_operands_mut,
+        coercibility, implicit_default, is_aggregate, is_window_function, plain_arguments,
+        plain_call, visit_operands_mut,
     },
     lexer::{ValueKind, is_proper},
 };
-use cohort_engine::types::{Collation, Value, schema::DefaultValue};
+use cohort_engine::types::{Collation, ColumnType, Value, schema::DefaultValue};
 use sqlparser::ast;
 use std::cell::RefCell;
 
@@ -536,6 +537,11 @@ impl Planner<'_> {
                 let value = column.named(text.as_bytes()).unwrap_or_default();
                 Ok(Expr::Literal(value, ExprType::of_column(&column)))
             }
+            // Four zeros are a number, and no text of a year.
+            DefaultValue::Literal(text) if column.ty == ColumnType::Year => {
+                let year = Value::UInt(text.parse().unwrap_or_default());
+                Ok(Expr::Literal(year, ExprType::of_column(&column)))
+            }
             DefaultValue::Literal(text) => Ok(Expr::Cast {
                 expr: Box::new(Expr::Literal(
                     Value::Bytes(text.clone().into_bytes()),
@@ -543,13 +549,28 @@ impl Planner<'_> {
                 )),
                 ty: ExprType::of_column(&column),
             }),
+            // That of a column that counts is zero, which no row gets by it.
+            DefaultValue::None if column.auto_increment => {
+                let zero = implicit_default(&column);
+                Ok(Expr::Literal(zero, ExprType::of_column(&column)))
+            }
+            // There is none before a row comes.
+            DefaultValue::CurrentTimestamp if column.nullable => Ok(Expr::null()),
+            DefaultValue::CurrentTimestamp => {
+                let zero = implicit_default(&column);
+                Ok(Expr::Literal(zero, ExprType::of_column(&column)))
+            }
             DefaultValue::None => Err(SqlError::no_default_for_field(&column.name)),
-            default => match default.bits() {
-                Some(bits) => {
+            default => match (default.bits(), default) {
+                (Some(bits), _) => {
                     let ty = ExprType::of_column(&column);
                     Ok(Expr::Literal(Value::UInt(bits), ty))
                 }
-                None => Err(SqlError::default_of_expression()),
+                (None, DefaultValue::Expression(text)) if !default.is_computed() => {
+                    let settings = self.context.settings.of_rows();
+                    defaults::expression(&column.name, text, &[], settings)
+                }
+                _ => Err(SqlError::default_of_expression()),
             },
         }
     }

@@ -46,9 +46,6 @@ impl Session {
         for _ in 0..ATTEMPTS_MAX {
             let warnings = self.state.warnings.clone();
             if let Some(outcome) = self.try_to_create(create, query, text, params)? {
-                if outcome.generated_id > 0 {
-                    self.state.last_insert_id = outcome.generated_id;
-                }
                 return self.filled(outcome, out);
             }
             self.state.warnings = warnings;

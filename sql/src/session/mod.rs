@@ -57,7 +57,7 @@ use crate::{
     show::{self, Shown},
     state::{Attributes, Encryption, Entry, GtidNext},
     status::Counter,
-    warnings::{Level, Warnings},
+    warnings::Warnings,
 };
 use cohort_engine::{
     txn::{Engine, Owner, Placed, Unattended, Waiting},
@@ -359,7 +359,7 @@ impl Session {
             limited.end_statement(result.as_ref().err(), now);
         }
         if let Err(error) = &result {
-            state.warnings.push(Level::Error, error.clone());
+            state.warnings.end(error.clone());
             if state.instance.measures() {
                 let errors = &state.instance.sessions.errors;
                 errors.note(error, state.instance.env().wall_micros());

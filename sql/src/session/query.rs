@@ -456,7 +456,7 @@ impl Session {
         self.measure_command(command);
         self.admit(command, plan.changes_listed())?;
         self.measure_plan(&plan, text);
-        let (returns_rows, changes_rows) = (plan.returns_rows(), plan.changes_rows());
+        let returns_rows = plan.returns_rows();
         let writes_file = plan.file_use() == Some(plan::FileUse::Write);
         let outcome = self.run_in_transaction(plan, compile, text, params, out)?;
         let state = &mut self.state;
@@ -464,18 +464,11 @@ impl Session {
             state.row_count = -1;
             state.found_rows = outcome.rows;
             state.rows_sent = outcome.rows;
-            if changes_rows {
-                state.insert_id = 0;
-            }
         } else {
             state.row_count = i64::try_from(outcome.affected_rows).unwrap_or(i64::MAX);
-            state.insert_id = 0;
             if writes_file {
                 state.found_rows = outcome.rows;
             }
-        }
-        if outcome.generated_id > 0 {
-            state.last_insert_id = outcome.generated_id;
         }
         let done = Done {
             affected_rows: outcome.affected_rows,
@@ -699,11 +692,16 @@ impl Session {
         }
         count_rows(&context.handler, state.counters());
         plan.note_examined(context.handler.examined);
+        let (generated, insert_id) = (context.generated_id, context.insert_id);
         let changed = changes.changed;
         if let (Ok(outcome), Some(id)) = (&mut result, changed.last_insert_id()) {
-            tell_id(plan, outcome, id);
+            tell_id(plan, outcome, generated, id);
         }
         self.state.restore(changed, warnings);
+        self.state.insert_id = insert_id;
+        if generated > 0 {
+            self.state.last_insert_id = generated;
+        }
         result
     }
 }
@@ -739,6 +737,7 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
         table_bytes: memory_bytes,
         select_limit: settings.select_limit,
         insert_id: state.insert_id,
+        generated_id: 0,
         auto_increment: settings.auto_increment,
         io: &state.entry.io,
         relations: running.relations,
@@ -757,10 +756,10 @@ pub(super) fn context_of<'a>(state: &'a State, running: Running<'a>) -> ExecCont
 }
 
 /// The reply of a statement that called LAST_INSERT_ID(id) carries it, unless it generated one.
-fn tell_id(plan: &Plan, outcome: &mut Outcome, id: u64) {
+fn tell_id(plan: &Plan, outcome: &mut Outcome, generated: u64, id: u64) {
     match &plan.body {
         Body::Update(_) | Body::UpdateJoined(_) => outcome.insert_id = id,
-        Body::Insert(_) if outcome.generated_id == 0 => outcome.insert_id = id,
+        Body::Insert(_) if generated == 0 => outcome.insert_id = id,
         Body::Insert(_)
         | Body::Delete(_)
         | Body::DeleteJoined(_)

@@ -189,7 +189,7 @@ pub(super) fn create_table(session: &mut State, name: &TableName) -> Result<Show
         return create_view(session, name);
     }
     let table = find_table(session, name, "SHOW")?;
-    let next = session.instance.engine.auto_increment_peek(&table);
+    let next = catalog::next_value(&session.instance.engine, &table);
     let settings = session.settings();
     let (mode, zone) = (settings.sql_mode, settings.time_zone);
     let statement = ddl::show_create_table(&table, next, mode, zone);

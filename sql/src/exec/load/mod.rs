@@ -83,7 +83,6 @@ fn outcome(inserter: Inserter<'_>, context: &ExecContext) -> Outcome {
     );
     Outcome {
         affected_rows: counts.affected,
-        generated_id: counts.generated_id,
         info,
         ..Outcome::default()
     }
@@ -424,7 +423,7 @@ impl<'p> Loading<'p, '_> {
                 Assigned::Default => self.inserter.default_value(*position, context)?,
                 Assigned::Value(computed) => {
                     let value = self.inserter.value(computed, context)?;
-                    let origin = || Origin::of_expr(&computed.expr);
+                    let origin = || computed.origin();
                     self.inserter.set(*position, value, origin, context)?;
                 }
             }

@@ -207,6 +207,7 @@ impl Team {
             table_bytes: shared.table_bytes,
             select_limit: u64::MAX,
             insert_id: 0,
+            generated_id: 0,
             auto_increment: Spacing::default(),
             io: &io,
             relations: None,

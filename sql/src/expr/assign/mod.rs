@@ -1,19 +1,18 @@
 //! Conversion for storing into a column: errors in strict mode, else warnings and the nearest
 //! value that fits.
 
+mod origin;
 mod text;
 
+pub use origin::Origin;
+
 use super::{
-    EvalContext, Expr, ExprType, SqlMode, as_stored_number,
+    EvalContext, Expr, SqlMode, as_stored_number,
     convert::{self, Flaw, Number},
-    fractions, infer,
+    fractions,
     types::NOT_FIXED,
 };
-use crate::{
-    error::SqlError,
-    json,
-    text::{TextForm, json::print},
-};
+use crate::{error::SqlError, json, text::json::print};
 use cohort_engine::types::{
     Charset, Collation, Column, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
     json::Scalar,
@@ -28,12 +27,17 @@ pub const TIMESTAMP_MAX: i64 = (i32::MAX as i64) * SECOND + 999_999;
 /// No number above it is a date and time, let alone a time.
 const TIME_NUMBER_MAX: f64 = 99_991_231_235_959.0;
 
+/// A number from here on has a date, where a time is wanted.
+const DATE_NUMBER_MIN: f64 = 10_000_000_000.0;
+
 /// A column that a value is stored into, and the rules for it.
 struct Target<'t, 'c> {
     column: &'t Column,
     context: &'t mut EvalContext<'c>,
     /// A text, or bytes, as it was before it came into the column's character set.
     source: Option<(Vec<u8>, Collation)>,
+    /// Whether another column holds it.
+    held: bool,
 }
 
 /// Converts a value for storing it in a column: strict mode errors (1048, 1264, 1265, 1292, 1366,
@@ -58,81 +62,13 @@ pub fn assign(
         (_, Value::Null) if column.nullable => return Ok(value),
         _ => {}
     }
-    let source = None;
     Target {
         column,
         context,
-        source,
+        source: None,
+        held: false,
     }
     .store(value)
-}
-
-/// What is to be known of where a value comes from before it is assigned: the value itself does not
-/// know it.
-#[derive(Clone, Copy, Debug)]
-pub struct Origin {
-    /// How a text is made of it.
-    shown: TextForm,
-    /// Whether it is what a column has that gets another type: the text is what a client was shown.
-    /// Of what a statement stores it is that of the number.
-    converted: bool,
-    /// Of a text, the collation.
-    collation: Collation,
-}
-
-impl Origin {
-    /// Of a value of this type.
-    #[must_use]
-    pub fn of_type(ty: &ExprType) -> Origin {
-        Origin {
-            shown: ty.text_form(),
-            converted: false,
-            collation: ty.collation,
-        }
-    }
-
-    /// Of the values of a column.
-    #[must_use]
-    pub fn of_column(column: &Column) -> Origin {
-        Origin {
-            shown: ExprType::of_column(column).text_form(),
-            converted: true,
-            collation: column.collation,
-        }
-    }
-
-    /// Of the value of an expression. A parameter has the digits of its value, whatever value the
-    /// plan was made for.
-    #[must_use]
-    pub fn of_expr(expr: &Expr) -> Origin {
-        let origin = Origin::of_type(&infer(expr));
-        match expr {
-            Expr::Parameter { .. } | Expr::UserVariable { .. } => Origin {
-                shown: TextForm::Digits(NOT_FIXED),
-                ..origin
-            },
-            _ => origin,
-        }
-    }
-
-    /// A number or time from here as a text column keeps it: the text that it is, or a number of
-    /// which the column makes a text with all its digits.
-    fn as_stored(self, value: Value) -> Value {
-        let is_shown = match (&value, self.shown) {
-            (Value::Time(_) | Value::DateTime(_), _) | (Value::UInt(0), TextForm::Year) => true,
-            (_, TextForm::Bytes(_)) => false,
-            _ => self.converted,
-        };
-        if is_shown {
-            let mut shown = Vec::new();
-            convert::text(&value, self.shown, &mut shown);
-            return Value::Bytes(shown);
-        }
-        match value {
-            Value::Float(x) => Value::Double(x.into()),
-            other => other,
-        }
-    }
 }
 
 /// A text becomes bytes, or bytes become a text: both in the bytes of the text's character set.
@@ -168,14 +104,15 @@ pub fn assign_from(
         | Value::Double(_)
             if column.ty.has_collation() =>
         {
-            assign(column, origin().as_stored(value), context)
+            assign(column, origin().as_stored(value, column), context)
         }
-        Value::Bytes(bytes) if column.ty == ColumnType::Json => {
-            let source = Some((Vec::new(), origin().collation));
+        Value::Bytes(bytes) if !column.ty.is_string() => {
+            let source = Some((Vec::new(), origin().collation(context)));
             Target {
                 column,
                 context,
                 source,
+                held: false,
             }
             .store(Value::Bytes(bytes))
         }
@@ -183,15 +120,31 @@ pub fn assign_from(
             if column.ty.is_string()
                 && (column.is_binary() || !column.collation.charset().is_as_stored()) =>
         {
-            let from = origin().collation;
+            let from = origin().collation(context);
             let text = reinterpret(bytes.clone(), from, column.collation);
             let source = Some((bytes, from));
             Target {
                 column,
                 context,
                 source,
+                held: false,
             }
             .store(Value::Bytes(text))
+        }
+        Value::Json(_) | Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
+            let origin = origin();
+            let is_number = !column.ty.is_temporal() && !column.ty.has_collation();
+            let value = match is_number {
+                true => origin.as_number(value),
+                false => value,
+            };
+            Target {
+                column,
+                context,
+                source: None,
+                held: origin.held,
+            }
+            .store(value)
         }
         value => assign(column, value, context),
     }
@@ -268,8 +221,12 @@ impl Target<'_, '_> {
             }
             value => value,
         };
+        // A document that is no moment.
         if value.is_null() {
-            return Ok(implicit_default(self.column));
+            return match self.held {
+                true => Ok(implicit_default(self.column)),
+                false => self.null(),
+            };
         }
         match self.column.ty {
             ColumnType::Float | ColumnType::Double => self.floating(&value),
@@ -315,18 +272,30 @@ impl Target<'_, '_> {
 
     fn incorrect(&self, kind: &str, text: &[u8]) -> SqlError {
         let (name, row) = (&self.column.name, self.context.row_number);
-        SqlError::incorrect_value_for_column(kind, convert::shown(text), name, row)
+        SqlError::incorrect_value_for_column(kind, self.shown(text), name, row)
+    }
+
+    /// A text for an error: of bytes those that are no letters as numbers.
+    fn shown(&self, text: &[u8]) -> String {
+        match &self.source {
+            Some((_, from)) if from.is_binary() => convert::printable_value(text),
+            _ => convert::shown(text),
+        }
     }
 
     fn null(self) -> Result<Value, SqlError> {
         if self.column.nullable {
             return Ok(Value::Null);
         }
+        // In the column that counts it asks for a number, also where a row has one already.
+        if self.context.inserts && self.column.auto_increment {
+            return Ok(implicit_default(self.column));
+        }
         let error = SqlError::bad_null(&self.column.name);
         if !self.context.ignore {
             return Err(error);
         }
-        if self.context.tells_once {
+        if self.context.inserts {
             self.context.warnings.warn_once(error);
         } else {
             self.context.warnings.warn(error);
@@ -343,6 +312,9 @@ impl Target<'_, '_> {
             | ColumnType::MediumInt
             | ColumnType::Int
             | ColumnType::BigInt => convert::of_json(document, "INTEGER", context).into_value(),
+            ColumnType::Year if self.held => {
+                convert::of_json(document, "INTEGER", context).into_value()
+            }
             ColumnType::Float | ColumnType::Double => {
                 convert::of_json(document, "DOUBLE", context).into_value()
             }
@@ -602,10 +574,10 @@ impl Target<'_, '_> {
                     None => (bits, false),
                 }
             }
-            other => {
-                let number = self.wide_number(other)?.unwrap_or(0);
-                (number & all, number & !all == 0)
-            }
+            other => match self.wide_number(other)? {
+                Some(number) => (number & all, number & !all == 0),
+                None => (0, false),
+            },
         };
         if !fits {
             self.cut()?;
@@ -619,6 +591,12 @@ impl Target<'_, '_> {
         let mut shown = Vec::new();
         let number = match value {
             Value::Bytes(bytes) => bits_of_bytes(bytes),
+            Value::DateTime(_) | Value::Time(_) if self.held => {
+                match convert::integer(value, self.context) {
+                    Some(Number::Int(n)) => Some(n.cast_unsigned()),
+                    _ => None,
+                }
+            }
             Value::Date(_) | Value::Time(_) | Value::DateTime(_) => {
                 convert::text(value, NOT_FIXED, &mut shown);
                 bits_of_bytes(&shown)
@@ -669,7 +647,7 @@ impl Target<'_, '_> {
         let mut text = Vec::new();
         convert::text(value, NOT_FIXED, &mut text);
         let (name, row) = (&self.column.name, self.context.row_number);
-        SqlError::incorrect_temporal(kind, convert::shown(&text), name, row)
+        SqlError::incorrect_temporal(kind, self.shown(&text), name, row)
     }
 
     /// A date or time that is none: 1292 in strict mode, else a warning that it was out of range
@@ -798,13 +776,17 @@ impl Target<'_, '_> {
             }
             other => convert::time(other, self.context).map(|time| (time, false)),
         };
+        // A number with so many digits is a date, too.
+        let is_number = !matches!(value, Value::Bytes(_) | Value::Time(_) | Value::DateTime(_));
+        had_date |=
+            is_number && convert::double(value, self.context).is_some_and(|x| x >= DATE_NUMBER_MIN);
         let (time, truncated) = parsed.unwrap_or((Time::default(), true));
         if truncated {
             let cut = time.micros.abs() == temporal::TIME_MAX;
             let readable = cut || !matches!(value, Value::Bytes(_));
             self.bad_temporal("time", value, readable)?;
         }
-        if had_date {
+        if had_date && !truncated {
             self.part_lost("time", value);
         }
         Ok(Value::Time(fractions::time(time, fsp, self.context)))
@@ -814,10 +796,18 @@ impl Target<'_, '_> {
         let mut lost = None;
         let number = match value {
             Value::Date(date) => date.year.into(),
+            // Which is a number, as a column holds it.
+            Value::DateTime(_) | Value::Time(_) if self.held => {
+                match convert::integer(value, self.context) {
+                    Some(Number::Int(n)) => n.into(),
+                    _ => i128::MAX,
+                }
+            }
             Value::DateTime(moment) => moment.date.year.into(),
             Value::Time(_) => self.context.statement.now().date.year.into(),
             // `as` clips; the fraction is cut, that of a decimal is rounded.
             Value::Double(x) if *x < 0.0 => -1,
+            Value::Decimal(x) if x.is_negative() => -1,
             Value::Double(x) => *x as i128,
             Value::Bytes(text) => {
                 let number;

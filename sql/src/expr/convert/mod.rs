@@ -7,8 +7,13 @@ use crate::{
     text::{DECIMALS_NOT_FIXED, TextForm, float_text},
 };
 use bigdecimal::{RoundingMode, ToPrimitive};
+mod shown;
+
+pub use shown::printable;
+pub(super) use shown::{printable_value, shown};
+
 use cohort_engine::types::{
-    Collation, ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
+    ColumnType, Date, DateTime, Decimal, Json, Time, Value, decimal,
     temporal::{self, SECOND},
 };
 use std::borrow::Cow;
@@ -184,21 +189,6 @@ pub(super) fn numeric_prefix(text: &[u8]) -> (&str, bool) {
     }
     let garbage = !text[end..].iter().all(u8::is_ascii_whitespace);
     (std::str::from_utf8(&text[..end]).unwrap_or(""), garbage)
-}
-
-/// A text shown in a warning: at most 128 characters, up to a zero byte, and with question marks for
-/// what is none.
-pub(super) fn shown(text: &[u8]) -> String {
-    let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-    let end = Collation::Utf8mb4Bin.char_offset(text, 128);
-    let mut shown = String::with_capacity(end);
-    for chunk in text[..end].utf8_chunks() {
-        shown.push_str(chunk.valid());
-        if !chunk.invalid().is_empty() {
-            shown.push('?');
-        }
-    }
-    shown
 }
 
 /// The number a text begins with, 0 if none, with a warning if there is more or nothing.
@@ -611,6 +601,23 @@ pub(super) fn moment_of_number(number: &Number, cut: bool) -> Option<temporal::P
         }
     };
     let (whole, micros) = (whole?, micros?);
+    if whole == 0 && micros > 0 {
+        // Less than half a second is nothing, at no date.
+        let micros = u64::try_from(micros)
+            .ok()
+            .filter(|micros| micros * 2 < SECOND as u64)?;
+        let date = Date::default();
+        let micros = match number {
+            Number::Double(_) => 0,
+            _ => micros,
+        };
+        return Some(temporal::Parsed {
+            value: DateTime { date, micros },
+            has_time: true,
+            truncated: false,
+            offset_seconds: None,
+        });
+    }
     let parsed = temporal::from_number(whole).filter(|_| micros >= 0)?;
     if !parsed.has_time {
         let truncated = micros > 0;
@@ -934,24 +941,6 @@ pub(super) fn padded(value: Value, ty: &ExprType) -> Value {
         }
         (value, _) => value,
     }
-}
-
-/// Bytes for an error: the first six, those that are no ASCII characters in hexadecimal digits.
-#[must_use]
-pub fn printable(bytes: &[u8]) -> String {
-    const SHOWN: usize = 6;
-    let mut text = String::new();
-    for &byte in bytes.iter().take(SHOWN) {
-        if matches!(byte, b' '..=b'~') {
-            text.push(byte.into());
-        } else {
-            text.push_str(&format!("\\x{byte:02X}"));
-        }
-    }
-    if bytes.len() > SHOWN {
-        text.push_str("...");
-    }
-    text
 }
 
 #[cfg(test)]
