@@ -57,7 +57,6 @@ pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
                 false => like,
             }
         }
-        Expr::InArray(test) => describe(&test.written),
         Expr::IsNull { expr, negated } => {
             format!("({} is {}null)", describe(expr), not(*negated))
         }
@@ -73,24 +72,13 @@ pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
             };
             format!("({} is {}{truth})", describe(expr), not(*negated))
         }
+        Expr::InArray(test) => describe(&test.written),
         Expr::Case {
             operand,
             branches,
             otherwise,
             ..
-        } => {
-            let mut text = "(case".to_owned();
-            if let Some(operand) = operand {
-                text += &format!(" {}", describe(operand));
-            }
-            for (when, then) in branches {
-                text += &format!(" when {} then {}", describe(when), describe(then));
-            }
-            if let Some(otherwise) = otherwise {
-                text += &format!(" else {}", describe(otherwise));
-            }
-            text + " end)"
-        }
+        } => case(operand.as_deref(), branches, otherwise.as_deref(), params),
         Expr::Cast { expr, ty } if ty.is_integer() => {
             let sign = if ty.unsigned { "unsigned" } else { "signed" };
             format!("cast({} as {sign})", describe(expr))
@@ -104,6 +92,26 @@ pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
         Expr::SetUserVariable { name, expr } => format!("(@{name}:={})", describe(expr)),
         Expr::SystemVariable { name, .. } => format!("@@{name}"),
     }
+}
+
+fn case(
+    operand: Option<&Expr>,
+    branches: &[(Expr, Expr)],
+    otherwise: Option<&Expr>,
+    params: &[Value],
+) -> String {
+    let describe = |expr: &Expr| describe(expr, params);
+    let mut text = "(case".to_owned();
+    if let Some(operand) = operand {
+        text += &format!(" {}", describe(operand));
+    }
+    for (when, then) in branches {
+        text += &format!(" when {} then {}", describe(when), describe(then));
+    }
+    if let Some(otherwise) = otherwise {
+        text += &format!(" else {}", describe(otherwise));
+    }
+    text + " end)"
 }
 
 fn not(negated: bool) -> &'static str {

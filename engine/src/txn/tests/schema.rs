@@ -378,5 +378,8 @@ fn an_index_whose_build_meets_a_failing_disk_is_not_made() {
             break;
         }
     }
-    assert!(temporary > 5 && others > 5 && made > 3, "{temporary} {others} {made}");
+    assert!(
+        temporary > 5 && others > 5 && made > 3,
+        "{temporary} {others} {made}"
+    );
 }
