@@ -68,10 +68,10 @@ impl<'a> TreeBuilder<'a> {
     }
     /// A chunk is full.
     fn full(&mut self) -> Result<(), TxnError> {
+        self.sort()?;
         if self.ascends {
             return self.write();
         }
-        self.sort()?;
         let runs = match &mut self.runs {
             Some(runs) => runs,
             None => self.runs.insert(Runs::new(self.site.temporary_file()?)),
@@ -103,6 +103,7 @@ impl<'a> TreeBuilder<'a> {
             self.site.check(count)?;
         }
     }
+    /// Has the chunk be in order.
     fn sort(&mut self) -> Result<(), TxnError> {
         if !self.ascends {
             self.chunk.sort();

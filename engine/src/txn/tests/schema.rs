@@ -279,6 +279,53 @@ fn views_are_kept_and_share_names_with_tables() {
     assert_eq!(known(&open(&disk.env()), "x"), None);
 }
 
+/// Whatever order entries come in, and wherever the two of one key are, they are found.
+#[test]
+fn duplicates_are_found_in_any_order() {
+    let orders: [fn(i64) -> i64; 4] = [
+        |id| id,
+        |id| 300 - id,
+        |id| id * 7 % 300,
+        |id| id / 150 * 150 + 150 - id % 150,
+    ];
+    for (number, order) in orders.into_iter().enumerate() {
+        for twice in [0, 1, 17, 149, 298] {
+            let disk = disk();
+            let engine = open(&disk.env());
+            let t = create(&engine);
+            let mut txn = begin(&engine, Isolation::ReadCommitted);
+            for id in 0..300 {
+                insert(&mut txn, &t, (id, Some(order(id) * 2), None)).unwrap();
+            }
+            txn.commit("test").unwrap();
+            change(&engine, with_index(&engine, &t, "once", 1, true)).unwrap();
+            check_indexes(&engine, &find(&engine, "t"));
+            let mut txn = begin(&engine, Isolation::ReadCommitted);
+            let t = find(&engine, "t");
+            delete(&mut txn, &t, twice + 1).unwrap();
+            txn.commit("test").unwrap();
+            let mut without = Table::clone(&t);
+            without.indexes.retain(|index| index.name != "once");
+            let dropped = SchemaChange::AlterInPlace {
+                old: t,
+                new: without,
+                others: Others::default(),
+            };
+            change(&engine, dropped).unwrap();
+            let t = find(&engine, "t");
+            let mut txn = begin(&engine, Isolation::ReadCommitted);
+            insert(&mut txn, &t, (twice + 1, Some(order(twice) * 2), None)).unwrap();
+            txn.commit("test").unwrap();
+            let refused = change(&engine, with_index(&engine, &t, "twice", 1, true));
+            assert!(
+                matches!(&refused, Err(TxnError::DuplicateKey { index }) if index == "twice"),
+                "order {number}, row {twice}: {refused:?}"
+            );
+            check_indexes(&engine, &find(&engine, "t"));
+        }
+    }
+}
+
 /// Lends its slots, and wants each back after it was asked so often.
 struct Lender {
     asked: u64,
