@@ -97,7 +97,7 @@ fn files_are_removed_after_use_and_after_an_error() {
             if let Err(error) = run(&mut session, sql) {
                 assert_eq!(error.code, 1026, "{}", error.message);
                 assert!(
-                    error.message.contains("/data/tmp/rows."),
+                    error.message.contains("/data/tmp/"),
                     "{}",
                     error.message
                 );
