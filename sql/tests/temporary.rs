@@ -96,11 +96,7 @@ fn files_are_removed_after_use_and_after_an_error() {
             disk.fail_at(failing, io::ErrorKind::StorageFull);
             if let Err(error) = run(&mut session, sql) {
                 assert_eq!(error.code, 1026, "{}", error.message);
-                assert!(
-                    error.message.contains("/data/tmp/"),
-                    "{}",
-                    error.message
-                );
+                assert!(error.message.contains("/data/tmp/"), "{}", error.message);
             }
             while disk.operations() <= failing {
                 let _ = run(&mut session, SORT);

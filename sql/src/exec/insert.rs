@@ -228,9 +228,9 @@ impl<'p> Inserter<'p> {
             0
         };
         LoadCounts {
-            records: self.records,
+            records: self.numbered(),
             deleted,
-            skipped: self.records.saturating_sub(self.affected - deleted),
+            skipped: self.numbered().saturating_sub(self.affected - deleted),
             affected: self.affected,
         }
     }
@@ -259,7 +259,7 @@ impl<'p> Inserter<'p> {
         } else {
             format!(
                 "Records: {}  Duplicates: {}  Warnings: {warnings}",
-                self.records - self.ignored,
+                self.numbered(),
                 self.duplicates
             )
         };
@@ -276,14 +276,18 @@ impl<'p> Inserter<'p> {
         }
     }
 
+    /// How many rows have a number: not those that were refused.
+    fn numbered(&self) -> u64 {
+        self.records - self.ignored
+    }
+
     fn selects(&self) -> bool {
         matches!(self.plan.rows, InsertRows::Query(_))
     }
 
     pub(super) fn begin_row(&mut self, context: &mut ExecContext) {
         self.records += 1;
-        // Rows that were refused have no number.
-        context.eval.row_number = self.records - self.ignored;
+        context.eval.row_number = self.numbered();
         self.row.fill(Value::Null);
         if let Some(auto) = self.auto {
             self.put(auto, Value::Null);

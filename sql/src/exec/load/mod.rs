@@ -432,12 +432,11 @@ impl<'p> Loading<'p, '_> {
         let fate = self.inserter.finish_row(context)?;
         let goes_on = self.reader.next_line(context)?;
         match fate {
-            // It has no number, and nobody is told of what else was in its line.
-            Fate::Refused => self.inserter.forget_row(),
             Fate::Stored | Fate::Left if goes_on && self.reader.cut => {
                 self.exceeded = self.exceed(context).err();
             }
-            Fate::Stored | Fate::Left => {}
+            // Nobody is told of what else was in the line of a row that was refused.
+            Fate::Stored | Fate::Left | Fate::Refused => {}
         }
         Ok(goes_on)
     }
