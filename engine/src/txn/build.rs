@@ -9,7 +9,7 @@
 //! meanwhile is caught up by `building`.
 //!
 //! Rejected: putting each chunk into the tree that has those before. All of its pages are written again for each
-//! chunk: with 10 million rows that took three times as long, and twice the space.
+//! chunk: with 10 million rows that took three to seven times as long, and three times the space.
 
 use super::{
     TxnError,

@@ -46,6 +46,19 @@ pub(super) struct Sorted<'c> {
     pub unique: &'c [u8],
 }
 
+impl Sorted<'_> {
+    /// What begins these bytes: the key, then the value. `lengths`: theirs, and how much of the key no other
+    /// entry may share.
+    fn at(bytes: &[u8], [key, value, unique]: [usize; 3]) -> Sorted<'_> {
+        let (key, rest) = bytes.split_at(key);
+        Sorted {
+            key,
+            value: &rest[..value],
+            unique: &key[..unique],
+        }
+    }
+}
+
 /// The first eight bytes of a key, in its order.
 fn prefix(key: &[u8]) -> u64 {
     if let Some(first) = key.first_chunk() {
@@ -117,13 +130,11 @@ impl Chunk {
         self.entries.windows(2).any(same)
     }
     fn entry(&self, place: &Place) -> Sorted<'_> {
-        let rest = self.bytes.get(place.start..).unwrap_or_default();
-        let (key, rest) = rest.split_at(place.key as usize);
-        Sorted {
-            key,
-            value: rest.get(..place.value as usize).unwrap_or_default(),
-            unique: key.get(..place.unique as usize).unwrap_or_default(),
-        }
+        let lengths = [place.key, place.value, place.unique];
+        Sorted::at(
+            &self.bytes[place.start..],
+            lengths.map(|length| length as usize),
+        )
     }
 }
 
@@ -238,12 +249,8 @@ impl Head<'_> {
             return Ok(false);
         }
         self.hold(HEAD)?;
-        let head = self.buffer.get(self.start..self.start + HEAD);
-        let mut pieces = head.unwrap_or_default().chunks_exact(4);
-        self.lengths = std::array::from_fn(|_| {
-            let piece = pieces.next().and_then(<[u8]>::first_chunk);
-            piece.map_or(0, |length| u32::from_le_bytes(*length) as usize)
-        });
+        let (head, _) = self.buffer[self.start..self.start + HEAD].as_chunks();
+        self.lengths = std::array::from_fn(|piece| u32::from_le_bytes(head[piece]) as usize);
         self.start += HEAD;
         let [key, value, _] = self.lengths;
         self.hold(key + value)?;
@@ -270,14 +277,7 @@ impl Head<'_> {
         }
     }
     fn entry(&self) -> Sorted<'_> {
-        let [key, value, unique] = self.lengths;
-        let rest = self.buffer.get(self.start..).unwrap_or_default();
-        let (key, rest) = rest.split_at(key);
-        Sorted {
-            key,
-            value: rest.get(..value).unwrap_or_default(),
-            unique: key.get(..unique).unwrap_or_default(),
-        }
+        Sorted::at(&self.buffer[self.start..], self.lengths)
     }
 }
 
