@@ -138,7 +138,10 @@ impl Statement<'_> {
         };
         let row = shape::filled(used, shape.row(&ident, self.noise));
         let image = shape::image(used, &row);
-        let result = self.live.txn.insert(used, &image, LockMode::Shared);
+        let result = match self.noise.one_in(3) {
+            true => self.insert_late(used, &image),
+            false => self.live.txn.insert(used, &image, LockMode::Shared),
+        };
         self.compare_duplicate(used, &row, None, result)?;
         if let (true, false, Some(Field::Int(id))) = (shape.counts(), counted, ident.first()) {
             self.engine
@@ -146,6 +149,19 @@ impl Statement<'_> {
         }
         note(&mut self.live.own, used, ident, Some(row), true);
         Ok(())
+    }
+    /// Inserts a row as a statement of very many does: entries of indexes come when it ends.
+    fn insert_late(&mut self, used: &Arc<Table>, image: &[u8]) -> Result<(), TxnError> {
+        let txn = &mut self.live.txn;
+        let mark = txn.savepoint();
+        txn.delay_entries(0);
+        let inserted = txn.insert(used, image, LockMode::Shared);
+        let done = inserted.and_then(|()| txn.settle_entries());
+        let has_ended = matches!(done, Err(TxnError::Deadlock | TxnError::LockTableFull));
+        if done.is_err() && !has_ended {
+            txn.rollback_to(&mark);
+        }
+        done
     }
     /// Whether a duplicate was found where there is one.
     fn compare_duplicate(

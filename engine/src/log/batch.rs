@@ -209,6 +209,12 @@ impl Batch {
         self.just_before.take()
     }
 
+    /// Makes room for rows of so many bytes.
+    pub fn reserve(&mut self, bytes: usize) {
+        // A tenth of it for what is around them.
+        self.bytes.reserve(bytes + bytes / 10);
+    }
+
     /// Records one inserted row. Images are those of the log: see `types::row::hidden`.
     pub fn insert(&mut self, table: &Table, after: &[u8]) {
         self.rows(table, RowsKind::Write, &[after]);

@@ -39,8 +39,12 @@ impl Besides {
             self.numbers.extend_from_slice(&number.to_le_bytes());
         }
     }
-    /// What a rows event has of an image; the rest is noted.
+    /// What a rows event has of an image; the rest is noted. What is not there, before an insert for
+    /// instance, has none.
     pub fn cut<'i>(&mut self, table: &Table, image: &'i [u8]) -> Result<Cow<'i, [u8]>, TxnError> {
+        if image.is_empty() {
+            return Ok(Cow::Borrowed(image));
+        }
         hidden::cut(table, image, &mut self.hidden).map_err(|_| malformed(table))
     }
     /// Puts what there is into a transaction.

@@ -74,6 +74,10 @@ impl Txn {
             let Some(entry) = change.entries(table, index)? else {
                 continue;
             };
+            if self.late.has(index.tree) {
+                entries.push(entry);
+                continue;
+            }
             for gone in &entry.gone {
                 self.lock_gone(index, gone)?;
             }

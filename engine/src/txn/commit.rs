@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Seq,
+    invariant::broken,
     log::{Batch, GroupTimes, Ticket},
     store::{Delta, Overlay, Stamp},
 };
@@ -71,6 +72,9 @@ impl Txn {
     }
     /// Writes the changes as log events.
     pub(super) fn encode(&self, batch: &mut Batch) -> Result<(), TxnError> {
+        if self.late.len() > 0 {
+            return Err(broken("a statement's entries have come when it ends").into());
+        }
         let table_at = |place: usize| self.tables.get(place).map(|used| &*used.table);
         self.writes.encode(batch, table_at)
     }

@@ -6,6 +6,7 @@ use super::{
     lock::{
         Target,
         row::Name,
+        rows::ALL_ENTRIES,
         tree::{Attempt, TreeLocks},
     },
     transaction::Txn,
@@ -189,7 +190,11 @@ impl Txn {
         conflict: OnConflict,
     ) -> Result<(), TxnError> {
         let before = self.locks.held.len();
-        self.lock(tree, name, LockMode::Shared, conflict)?;
+        let mode = match name == ALL_ENTRIES {
+            true => LockMode::Exclusive,
+            false => LockMode::Shared,
+        };
+        self.lock(tree, name, mode, conflict)?;
         if self.locks.held.len() > before {
             self.release_last();
         }

@@ -7,6 +7,7 @@
 //! | `snapshot`, `read`, `own` | what plain reads see; reading; own changes in plain scans of indexes |
 //! | `entry`, `row_change`, `write` | the keys of rows and index entries; what changes of rows do to trees; writing |
 //! | `claim` | the places of new rows: locks, duplicates |
+//! | `late`, `delay` | index entries that are yet to come; that they come when their statement ends |
 //! | `writes` | the write set: overlay, undo, changes for the log |
 //! | `commit`, `placed`, `times` | the commit pipeline and back-pressure; a commit on its way, and its time |
 //! | `prepared`, `prepared_list` | XA: transactions between their two phases; the list of them |
@@ -48,6 +49,7 @@ mod compact;
 mod creation;
 mod ddl;
 mod definitions;
+mod delay;
 mod depends;
 mod descriptor;
 mod dictionary;
@@ -57,6 +59,7 @@ mod entry;
 mod error;
 mod gather;
 mod held;
+mod late;
 mod lock;
 mod locking;
 mod meta;

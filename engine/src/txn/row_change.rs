@@ -212,13 +212,23 @@ impl RowChange<Row<'_>> {
         }
         Ok(changes)
     }
-    /// What it puts or (`None`) deletes in the tree of the rows.
-    pub fn put_row(&self, table: &Table, mut put: impl FnMut(TreeId, &[u8], Option<&[u8]>)) {
+    /// The row as it is now, as the tree of the rows has it.
+    pub fn image(&self) -> Option<&[u8]> {
+        self.after().map(|row| row.image)
+    }
+    /// What it puts or (`None`) deletes in the tree of the rows; `image` is what [`Self::image`] gives,
+    /// in whatever form it is put.
+    pub fn put_row<V>(
+        &self,
+        table: &Table,
+        image: Option<V>,
+        mut put: impl FnMut(TreeId, &[u8], Option<V>),
+    ) {
         if let Some(row) = self.leaves() {
             put(table.rows, &row.key, None);
         }
         if let Some(row) = self.after() {
-            put(table.rows, &row.key, Some(row.image));
+            put(table.rows, &row.key, image);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{
     descriptor::Descriptor,
     engine::{Engine, Inner},
     held::HeldLocks,
+    late::LateEntries,
     lock::{Target, table_lock::TableLock},
     owner::Owner,
     placed::Placed,
@@ -35,6 +36,7 @@ pub struct Txn {
     pub(super) tables: SmallVec<[Used; 2]>,
     pub(super) writes: WriteSet,
     pub(super) locks: HeldLocks,
+    pub(super) late: LateEntries,
     /// The newest of the reads it set aside (see `depends`): it matters again when the
     /// transaction reads its own writes.
     pub(super) set_aside: Seq,
@@ -87,6 +89,7 @@ impl Txn {
             tables: SmallVec::new(),
             writes: WriteSet::default(),
             locks: HeldLocks::default(),
+            late: LateEntries::default(),
             set_aside: 0,
             newer: Vec::new(),
             detached: false,
@@ -325,7 +328,7 @@ impl Txn {
     /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
     #[must_use]
     pub fn savepoint(&self) -> Savepoint {
-        self.writes.savepoint(self.locks_held())
+        self.writes.savepoint(self.locks_held(), self.late.len())
     }
     /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
     /// MySQL).
@@ -333,6 +336,7 @@ impl Txn {
         if self.has_changes() {
             self.note_unlogged();
         }
+        self.drop_late(mark.late);
         self.undo_to(mark);
         self.note_changes();
         self.release_vacant(mark.locks);
@@ -363,6 +367,8 @@ impl Txn {
     /// Gives `look` what it changed, in a tree among others; all that is there, of a temporary
     /// table.
     pub(super) fn with_overlay<T>(&self, tree: TreeId, look: impl FnOnce(&Overlay) -> T) -> T {
+        let is_whole = self.late.entries.is_empty() || !self.late.has(tree);
+        debug_assert!(is_whole, "entries of the index are yet to come");
         if let Some(temporary) = self.temporary(tree) {
             temporary.with_rows(look)
         } else if self.has_changes() {
@@ -447,6 +453,7 @@ impl Txn {
     }
     /// Lets go of locks, tables, snapshot and changes.
     pub(super) fn give_up(&mut self) {
+        self.drop_late(0);
         self.discard_changes();
         self.release_locks();
         if !self.tables.is_empty() {
@@ -499,6 +506,7 @@ impl Txn {
             tables: detached.tables,
             writes: WriteSet::default(),
             locks: detached.locks,
+            late: LateEntries::default(),
             set_aside: 0,
             newer: Vec::new(),
             detached: false,

@@ -22,7 +22,7 @@ impl Txn {
     }
     fn check_size(&self) -> Result<(), TxnError> {
         let limit = self.engine.max_transaction_bytes.load(Ordering::Relaxed);
-        if self.writes.bytes() as u64 > limit {
+        if self.writes.bytes(self.late.len()) as u64 > limit {
             return Err(TxnError::TooLarge);
         }
         self.note_changes();
@@ -127,6 +127,7 @@ impl Txn {
         change: &RowChange<Row<'_>>,
         duplicates: LockMode,
     ) -> Result<(), TxnError> {
+        self.look_at_late(table, change)?;
         if let Some(row) = change.before() {
             self.lock(table.rows, &row.key, LockMode::Exclusive, OnConflict::Wait)?;
         }
@@ -151,14 +152,22 @@ impl Txn {
         }
         let number = change.before().or(change.after());
         let number = number.map_or(0, |row| hidden_number(table, &row.key));
-        self.writes.change(used, change, number);
+        let image: Option<Arc<[u8]>> = change.image().map(Arc::from);
+        self.writes.change(used, change, image.clone(), number);
         let mut overlay = self.descriptor.overlay.lock();
         let writes = &mut self.writes;
+        change.put_row(table, image, |tree, key, image| {
+            writes.put(&mut overlay, TreeKey::new(tree, key), image);
+        });
         let mut put = |tree, key: &[u8], value: Option<&[u8]>| {
             writes.put(&mut overlay, TreeKey::new(tree, key), value.map(Arc::from));
         };
-        change.put_row(table, &mut put);
-        entries.iter().for_each(|entry| entry.put(&mut put));
+        for entries in &entries {
+            match self.late.has(entries.tree) {
+                true => self.late.keep(entries),
+                false => entries.put(&mut put),
+            }
+        }
         texts.iter().for_each(|text| text.put(&mut put));
         drop(overlay);
         self.writes.words += texts.iter().map(TextChange::bytes).sum::<usize>();
@@ -176,7 +185,7 @@ impl Txn {
             let key = TreeKey::new(tree, key);
             writes.put_temporary(temporary, key, value.map(Arc::from));
         };
-        change.put_row(&temporary.table, &mut put);
+        change.put_row(&temporary.table, change.image(), &mut put);
         entries.iter().for_each(|entry| entry.put(&mut put));
         let limit = &self.engine.max_temporary_bytes;
         check_room(temporary, limit.load(Ordering::Relaxed))?;

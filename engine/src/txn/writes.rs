@@ -11,15 +11,17 @@ use crate::{
     store::{Overlay, TreeKey},
     types::{Table, TableId, TreeId},
 };
-use std::{borrow::Cow, collections::BTreeMap, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
-/// One row change, for the log. Images are ranges of `WriteSet::images`.
+/// One row change, for the log.
 struct Change {
     kind: RowsKind,
     /// Position in the transaction's list of tables.
     table: u32,
+    /// Where the row as it was stands in `WriteSet::before`.
     before: Range<usize>,
-    after: Range<usize>,
+    /// The row as it is now, which the overlay has too.
+    after: Option<Arc<[u8]>>,
     /// The hidden row number, for tables without a primary key; else 0.
     row_number: u64,
     /// Counts the statements of the transaction.
@@ -39,7 +41,10 @@ struct Undo {
 pub(super) struct WriteSet {
     undo: Vec<Undo>,
     changes: Vec<Change>,
-    images: Vec<u8>,
+    /// The rows as they were, one behind the other.
+    before: Vec<u8>,
+    /// How long all rows are as they are now, in bytes.
+    after_bytes: usize,
     statement: u32,
     /// What the words of FULLTEXT indexes take, in bytes.
     pub words: usize,
@@ -52,10 +57,13 @@ pub(super) struct WriteSet {
 pub struct Savepoint {
     undo: usize,
     changes: usize,
-    images: usize,
+    before: usize,
+    after_bytes: usize,
     words: usize,
     /// How many locks the transaction had.
     pub(super) locks: usize,
+    /// How many entries were yet to come.
+    pub(super) late: usize,
 }
 
 /// What a change of the write set takes beyond its bytes, about: its key twice, here and in the
@@ -76,6 +84,10 @@ pub(super) const NUMBERED: u8 = b'n';
 /// See [`BUILD`].
 pub(super) const SETTINGS: u8 = b's';
 
+fn length(image: Option<&Arc<[u8]>>) -> usize {
+    image.map_or(0, |image| image.len())
+}
+
 impl WriteSet {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
@@ -84,9 +96,13 @@ impl WriteSet {
     pub fn len(&self) -> usize {
         self.changes.len()
     }
-    /// Memory it takes, about, in bytes.
-    pub fn bytes(&self) -> usize {
-        self.images.len() * 2 + self.words + self.undo.len() * CHANGE_BYTES
+    /// Memory it takes, about, in bytes, when so many entries have come that are yet to come.
+    pub fn bytes(&self, late: usize) -> usize {
+        self.image_bytes() * 2 + self.words + (self.undo.len() + late) * CHANGE_BYTES
+    }
+    /// How long all images are, before and after, in bytes.
+    fn image_bytes(&self) -> usize {
+        self.before.len() + self.after_bytes
     }
     /// The next changes belong to another statement.
     pub fn start_statement(&mut self) {
@@ -118,30 +134,36 @@ impl WriteSet {
     pub fn can_undo(&self) -> bool {
         !self.undo.is_empty()
     }
-    /// Notes a row change for the log.
-    pub fn change(&mut self, table: usize, change: &RowChange<Row<'_>>, row_number: u64) {
-        let start = self.images.len();
+    /// Notes a row change for the log; `after` is the row as it is now.
+    pub fn change(
+        &mut self,
+        table: usize,
+        change: &RowChange<Row<'_>>,
+        after: Option<Arc<[u8]>>,
+        row_number: u64,
+    ) {
+        let start = self.before.len();
         let before = change.before().map_or(&[][..], |row| row.image);
-        self.images.extend_from_slice(before);
-        let middle = self.images.len();
-        let after = change.after().map_or(&[][..], |row| row.image);
-        self.images.extend_from_slice(after);
+        self.before.extend_from_slice(before);
+        self.after_bytes += length(after.as_ref());
         self.changes.push(Change {
             kind: change.kind(),
             table: u32::try_from(table).unwrap_or(u32::MAX),
-            before: start..middle,
-            after: middle..self.images.len(),
+            before: start..self.before.len(),
+            after,
             row_number,
             statement: self.statement,
         });
     }
-    /// A mark here, in a transaction with so many locks.
-    pub fn savepoint(&self, locks: usize) -> Savepoint {
+    /// A mark here, in a transaction with so many locks, and so many entries that are yet to come.
+    pub fn savepoint(&self, locks: usize, late: usize) -> Savepoint {
         Savepoint {
             locks,
+            late,
             undo: self.undo.len(),
             changes: self.changes.len(),
-            images: self.images.len(),
+            before: self.before.len(),
+            after_bytes: self.after_bytes,
             words: self.words,
         }
     }
@@ -167,7 +189,8 @@ impl WriteSet {
             }
         }
         self.changes.truncate(mark.changes);
-        self.images.truncate(mark.images);
+        self.before.truncate(mark.before);
+        self.after_bytes = mark.after_bytes;
         self.words = mark.words;
     }
     /// The rows added less those deleted, by position in the list of tables.
@@ -194,6 +217,7 @@ impl WriteSet {
         if self.foreign_keys_done {
             batch.foreign_keys_done();
         }
+        batch.reserve(self.image_bytes());
         let mut statement = None;
         let mut besides: BTreeMap<TableId, Besides> = BTreeMap::new();
         for change in &self.changes {
@@ -206,15 +230,9 @@ impl WriteSet {
             };
             let beside = besides.entry(table.id).or_default();
             beside.number(change.row_number);
-            let mut logged = |at: &Range<usize>| {
-                let image = self.images.get(at.clone()).unwrap_or_default();
-                // What is not there, before an insert for instance, has no image.
-                match image.is_empty() {
-                    true => Ok(Cow::Borrowed(image)),
-                    false => beside.cut(table, image),
-                }
-            };
-            let (before, after) = (&logged(&change.before)?, &logged(&change.after)?);
+            let before = self.before.get(change.before.clone());
+            let before = &beside.cut(table, before.unwrap_or_default())?;
+            let after = &beside.cut(table, change.after.as_deref().unwrap_or_default())?;
             match change.kind {
                 RowsKind::Write => batch.insert(table, after),
                 RowsKind::Update => batch.update(table, before, after),

@@ -34,7 +34,7 @@ pub(super) fn insert<'p>(
     context: &mut ExecContext,
     (times, stride): (usize, usize),
 ) -> Result<Outcome, Stop> {
-    let mut inserter = Inserter::new(plan, returning);
+    let mut inserter = Inserter::new(plan, returning, context);
     context.eval.ignore = plan.ignore;
     context.eval.inserts = true;
     context.eval.be_strict();
@@ -84,6 +84,16 @@ pub(super) fn insert<'p>(
             Ok(inserter.outcome(false, context))
         }
     }
+}
+
+/// So many rows of a statement have their index entries at once: the maps of so many are in the caches.
+const ENTRIES_AT_ONCE: usize = 4_096;
+
+/// Whether all that a statement does with its table is to add rows: it changes none, and reads none
+/// meanwhile.
+fn only_adds(plan: &Insert) -> bool {
+    let is_plain = !plan.replace && plan.on_duplicate.is_none() && plan.returning.is_none();
+    is_plain && plan.block.subqueries.is_empty()
 }
 
 /// Whether a query reads the table that is inserted into: then its rows are collected first.
@@ -170,7 +180,14 @@ pub(super) struct LoadCounts {
 }
 
 impl<'p> Inserter<'p> {
-    pub(super) fn new(plan: &'p Insert, returning: Returning<'p>) -> Inserter<'p> {
+    pub(super) fn new(
+        plan: &'p Insert,
+        returning: Returning<'p>,
+        context: &mut ExecContext,
+    ) -> Inserter<'p> {
+        if only_adds(plan) && context.relations_of(&plan.table).is_none() {
+            context.txn.delay_entries(ENTRIES_AT_ONCE);
+        }
         let columns = plan.table.columns.len();
         let auto = plan.table.auto_increment_column();
         let without = (0..columns).filter(|c| !plan.columns.contains(c) && auto != Some(*c));

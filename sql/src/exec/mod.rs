@@ -545,6 +545,11 @@ pub(crate) fn atomically<T>(
     context.eval.storing = true;
     let mark = context.txn.savepoint();
     let mut result = statement(context);
+    if result.is_ok()
+        && let Err(error) = context.txn.settle_entries()
+    {
+        result = Err(error.into());
+    }
     // What an expression has lost came before the error of the column that it was meant for.
     if !matches!(&result, Err(Stop::Error(error)) if error.ended_transaction()) {
         let lost = context.eval.check_losses();

@@ -183,11 +183,13 @@ mod rows {
         fn compare(&mut self) {
             let (who, low, high) = (self.roll(3), self.name(), self.name());
             let high = (self.roll(4) > 0).then_some(high);
-            let foreign = self
-                .held
-                .iter()
-                .filter(|((_, holder), mode)| *holder != who && **mode == LockMode::Exclusive);
-            let foreign: BTreeSet<&Vec<u8>> = foreign.map(|((name, _), _)| name).collect();
+            let others = self.held.iter().filter(|((_, holder), _)| *holder != who);
+            // The lock of entries that are yet to come lies in every range, whatever its mode.
+            let mut late = others.clone().map(|((name, _), _)| name);
+            let late = late.find(|name| name.is_empty());
+            let foreign = others.filter(|(_, mode)| **mode == LockMode::Exclusive);
+            let foreign = foreign.map(|((name, _), _)| name);
+            let foreign: BTreeSet<&Vec<u8>> = foreign.filter(|name| !name.is_empty()).collect();
             let last = self.held.keys().map(|(name, _)| name);
             let last = last.filter(|name| **name < low).max();
             let before = last.filter(|name| low.starts_with(name) && foreign.contains(name));
@@ -200,6 +202,7 @@ mod rows {
                     .filter(inside)
                     .copied()
                     .chain(before)
+                    .chain(late)
                     .collect(),
             };
             let tree = &self.story.tree;

@@ -8,7 +8,7 @@ use super::{
     },
     info::{LockInfo, LockKind},
     row::{Name, Request, compatible},
-    rows::{Place, Rows},
+    rows::{ALL_ENTRIES, Place, Rows},
 };
 use crate::types::TreeId;
 use parking_lot::Mutex;
@@ -243,7 +243,12 @@ impl TreeLocks {
                 false => Attempt::Held,
             };
         }
-        let is_stopped = ranges.any(|ranges| ranges.stops(position));
+        // Who is to be waited for before a range is locked may insert there.
+        let is_awaited = state.rows.held_by(who, ALL_ENTRIES).is_some();
+        let is_stopped = ranges.any(|ranges| match is_awaited {
+            true => ranges.covers(position),
+            false => ranges.stops(position),
+        });
         drop(ranges);
         if is_stopped {
             if !wait {
@@ -257,6 +262,26 @@ impl TreeLocks {
             return Attempt::Queued(waiter);
         }
         state.lock_row(who, name, LockMode::Exclusive, wait)
+    }
+    /// Locks what stands for all entries that `who` will insert; false: others have range locks, or wait
+    /// for such entries, and nothing is locked.
+    pub fn lock_entries(&self, who: &Arc<Descriptor>) -> bool {
+        let mut state = self.state.lock();
+        if state.foreign_ranges(who).next().is_some() {
+            return false;
+        }
+        let attempt = state.lock_row(who, ALL_ENTRIES, LockMode::Shared, false);
+        matches!(attempt, Attempt::Granted)
+    }
+    /// Whether somebody waits for entries that are yet to come.
+    pub fn awaits_entries(&self) -> bool {
+        let state = self.state.lock();
+        let shared = state.rows.shared(ALL_ENTRIES);
+        shared.is_some_and(|row| !row.queue.is_empty())
+    }
+    /// Gives back the lock that stands for all entries: they are there, or will not come.
+    pub fn release_entries(&self, who: &Arc<Descriptor>) {
+        self.release(who, ALL_ENTRIES);
     }
     /// Adds a range lock, unless another transaction holds a row lock X in it (an insert that is
     /// not committed, above all): then returns that lock's name, to be waited for. Else returns by

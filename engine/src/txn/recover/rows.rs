@@ -190,7 +190,7 @@ impl Replaying {
             let next = self.auto_increment_after(row.image)?;
             self.auto_increment_next = self.auto_increment_next.max(next);
         }
-        change.put_row(&self.table, &mut *put);
+        change.put_row(&self.table, change.image(), &mut *put);
         for index in &self.table.indexes {
             if let Some(entry) = change.entries(&self.table, index)? {
                 entry.put(&mut *put);

@@ -33,7 +33,7 @@ fn puts(primary: bool, change: RowChange<[i64; 3]>) -> Vec<String> {
         let values: String = values.map(|byte| byte.to_string()).collect();
         found.push(format!("{sign}{name}{values}"));
     };
-    change.put_row(&table, &mut put);
+    change.put_row(&table, change.image(), &mut put);
     for index in &table.indexes {
         if let Some(entry) = change.entries(&table, index).expect("entries") {
             entry.put(&mut put);

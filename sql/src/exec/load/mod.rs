@@ -56,7 +56,7 @@ pub(super) fn load(
     let mut loading = Loading {
         plan,
         load,
-        inserter: Inserter::new(plan, Returning::nobody()),
+        inserter: Inserter::new(plan, Returning::nobody(), context),
         reader: Reader::new(source, &load.format, escape, collation.charset()),
         collation,
         skip: load.skip,

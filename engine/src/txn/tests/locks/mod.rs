@@ -8,7 +8,8 @@
 //!
 //! Commands of a session: `begin rr|rc|ru|ser [timeout MS]`, `insert ID A U`, `get ID READ`,
 //! `scan id|a|u LOW HIGH READ [limit N]` (low inclusive, high exclusive, `-` open), `update ID A
-//! U`, `delete ID`, `commit`, `rollback`; READ is `plain`, or `s` or `x`, followed by `nowait` or
+//! U`, `delete ID`, `commit`, `rollback`, `delay` (entries of indexes come when they are settled; all
+//! that follows up to then is one statement), `settle`, `undo` (a statement that began with `delay` fails); READ is `plain`, or `s` or `x`, followed by `nowait` or
 //! `skip` if wanted; a scan can `refuse ID`, that is, give back the lock of a row. `> locks` prints the lock table, `> deadlock` the last deadlock,
 //! `> kill NAME` kills a session's statement.
 
@@ -60,6 +61,8 @@ impl Script {
                 table: Arc::clone(&self.table),
                 owner: Arc::clone(&owner),
                 txn: None,
+                delays: false,
+                mark: Savepoint::default(),
             };
             std::thread::spawn(move || runner.run(&inbox, &outbox));
             let client = Client {
@@ -220,6 +223,10 @@ struct Runner {
     table: Arc<Table>,
     owner: Arc<Owner>,
     txn: Option<Txn>,
+    /// A statement has its entries come late.
+    delays: bool,
+    /// Where it began.
+    mark: Savepoint,
 }
 
 fn number(word: &str) -> Option<i64> {
@@ -283,7 +290,9 @@ impl Runner {
         }
         let t = &self.table;
         let txn = self.txn.as_mut().expect("a transaction");
-        txn.start_statement(&Arc::from(words.join(" ")));
+        if !self.delays {
+            txn.start_statement(&Arc::from(words.join(" ")));
+        }
         use_table(txn, t)?;
         let id = || number(&words[1]).unwrap_or(0);
         let row = || (id(), number(&words[2]), number(&words[3]));
@@ -299,6 +308,22 @@ impl Runner {
             "update" => format!("{} rows", u8::from(update(txn, t, id(), row())?)),
             "delete" => format!("{} rows", u8::from(delete(txn, t, id())?)),
             "scan" => scan(txn, t, words)?,
+            "delay" => {
+                self.mark = txn.savepoint();
+                txn.delay_entries(0);
+                self.delays = true;
+                "ok".to_owned()
+            }
+            "settle" => {
+                self.delays = false;
+                txn.settle_entries()?;
+                "ok".to_owned()
+            }
+            "undo" => {
+                self.delays = false;
+                txn.rollback_to(&self.mark);
+                "ok".to_owned()
+            }
             other => panic!("no such command: {other}"),
         })
     }
@@ -386,4 +411,4 @@ macro_rules! scripts {
     )*};
 }
 
-scripts! { row_locks deadlocks ranges unique anomalies }
+scripts! { row_locks deadlocks ranges unique anomalies late }
