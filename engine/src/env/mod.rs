@@ -23,7 +23,7 @@ pub use notices::{Level, Notice, Subsystem};
 pub use parallel::{Alone, alone, on_all_processors, processors, with_helpers, with_readers};
 pub use spread::{Spread, Spreading};
 pub use stats::{FSYNC_BUCKET_MICROS, FSYNC_BUCKETS, FileStats, OperationStats};
-pub use temporary::{TemporaryError, TemporaryFile};
+pub use temporary::{TemporaryError, TemporaryFile, TemporaryFiles};
 
 use stats::{Counters, Registry};
 use std::{

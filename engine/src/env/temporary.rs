@@ -47,6 +47,31 @@ impl Env {
     }
 }
 
+/// Where temporary files are made.
+#[derive(Clone)]
+pub struct TemporaryFiles {
+    env: Env,
+    data: PathBuf,
+}
+
+impl TemporaryFiles {
+    /// Those of a data directory.
+    #[must_use]
+    pub fn of(env: &Env, data: &Path) -> TemporaryFiles {
+        TemporaryFiles {
+            env: env.clone(),
+            data: data.to_owned(),
+        }
+    }
+    /// Makes one.
+    ///
+    /// # Errors
+    /// The file and what is wrong with it.
+    pub fn make(&self) -> Result<TemporaryFile, TemporaryError> {
+        self.env.temporary_file(&self.data)
+    }
+}
+
 /// A temporary file. It ends where the last bytes were appended.
 pub struct TemporaryFile {
     env: Env,

@@ -17,14 +17,14 @@ use super::{
     entry::{hidden_key, hidden_number, malformed, primary_key},
     gather::{entries_of, gather},
     runs::{Chunk, Runs, Sorted},
-    site::{CHUNK_BYTES, Copying, RowConversion, Rows, Site},
+    site::{Copying, RowConversion, Rows, Site, chunk_bytes},
 };
 use crate::{
     store::{WordChanges, base::BaseWrite},
     types::{FullText, Index, Table, TreeId, fulltext::WordsBuilder, row},
 };
 
-/// What is merged is written in pieces of a part of a chunk.
+/// What is merged is written in pieces, so many of which have the memory of a build's chunks.
 const PIECES: usize = 4;
 
 /// A tree being built.
@@ -34,6 +34,8 @@ struct TreeBuilder<'a> {
     /// Its name, for duplicates.
     name: &'a str,
     chunk: Chunk,
+    /// A chunk is as large, in bytes.
+    chunk_bytes: usize,
     /// Whether all entries so far came in their order.
     ascends: bool,
     /// The chunks before, once one had to be sorted.
@@ -43,12 +45,14 @@ struct TreeBuilder<'a> {
 }
 
 impl<'a> TreeBuilder<'a> {
-    fn new(rows: &Rows<'a>, tree: TreeId, name: &'a str) -> TreeBuilder<'a> {
+    /// One of so many that are built together.
+    fn new(rows: &Rows<'a>, (tree, name): (TreeId, &'a str), together: usize) -> TreeBuilder<'a> {
         TreeBuilder {
             site: rows.site,
             tree,
             name,
             chunk: Chunk::default(),
+            chunk_bytes: chunk_bytes(together),
             ascends: true,
             runs: None,
             begun: false,
@@ -61,7 +65,7 @@ impl<'a> TreeBuilder<'a> {
             self.ascends = before.is_none_or(|before| before.key < entry.key);
         }
         self.chunk.push(entry)?;
-        match self.chunk.memory() >= CHUNK_BYTES {
+        match self.chunk.memory() >= self.chunk_bytes {
             true => self.full(),
             false => Ok(()),
         }
@@ -74,7 +78,7 @@ impl<'a> TreeBuilder<'a> {
         }
         let runs = match &mut self.runs {
             Some(runs) => runs,
-            None => self.runs.insert(Runs::new(self.site.temporary_file()?)),
+            None => self.runs.insert(Runs::new(self.site.temporary_files())),
         };
         runs.add(&self.chunk)?;
         self.chunk.clear();
@@ -87,14 +91,16 @@ impl<'a> TreeBuilder<'a> {
             return self.write();
         };
         if !self.chunk.is_empty() {
-            runs.add(&self.chunk)?;
-            self.chunk.clear();
+            runs.keep(&self.chunk)?;
         }
+        self.chunk = Chunk::default();
         self.site.merges(runs.count());
         let mut merge = runs.merge()?;
         loop {
-            merge.fill(&mut self.chunk, CHUNK_BYTES / PIECES)?;
+            merge.fill(&mut self.chunk, chunk_bytes(PIECES))?;
             if self.chunk.is_empty() {
+                // Its memory is the next tree's.
+                self.chunk = Chunk::default();
                 return Ok(());
             }
             let count = self.chunk.len() as u64;
@@ -201,7 +207,7 @@ pub(super) fn fill_indexes(
     new: &Table,
     fresh: &Fresh<'_>,
 ) -> Result<(), TxnError> {
-    let mut builders = Builders::new(rows, new, fresh);
+    let mut builders = Builders::new(rows, (new, fresh), fresh.indexes.len());
     // Texts are taken in the order of their rows.
     let several = match fresh.texts.is_empty() {
         true => gather(rows, (new, &fresh.indexes))?,
@@ -227,8 +233,16 @@ struct Builders<'a> {
 }
 
 impl<'a> Builders<'a> {
-    fn new(rows: &Rows<'a>, table: &'a Table, fresh: &Fresh<'a>) -> Builders<'a> {
-        let index = |index: &&'a Index| (*index, TreeBuilder::new(rows, index.tree, &index.name));
+    /// Of so many trees that are built together.
+    fn new(
+        rows: &Rows<'a>,
+        (table, fresh): (&'a Table, &Fresh<'a>),
+        together: usize,
+    ) -> Builders<'a> {
+        let index = |index: &&'a Index| {
+            let tree = (index.tree, index.name.as_str());
+            (*index, TreeBuilder::new(rows, tree, together))
+        };
         let text = |text: &&'a FullText| TextBuilder {
             site: rows.site,
             table,
@@ -301,12 +315,13 @@ pub(super) fn fill_table(
     convert: &mut RowConversion<'_>,
 ) -> Result<u64, TxnError> {
     let mut next_row = 1;
-    let mut rows_builder = TreeBuilder::new(rows, new.rows, "PRIMARY");
     let fresh = Fresh {
         indexes: new.indexes.iter().collect(),
         texts: new.fulltext.iter().collect(),
     };
-    let mut builders = Builders::new(rows, new, &fresh);
+    let together = 1 + fresh.indexes.len();
+    let mut rows_builder = TreeBuilder::new(rows, (new.rows, "PRIMARY"), together);
+    let mut builders = Builders::new(rows, (new, &fresh), together);
     let mut image = Vec::new();
     while let Some(row) = rows.next()? {
         image.clear();

@@ -32,13 +32,13 @@ use super::{
     entry::{malformed, primary_key, successor},
     progress::{Progress, Running, Stage},
     row_change::{Row, RowChange},
-    site::{CHUNK_BYTES, Copying, KILL_CHECK, RowConversion, Rows, Site},
+    site::{Copying, KILL_CHECK, RowConversion, Rows, Site, chunk_bytes},
     table_state::TableState,
     waiting::{Lent, WaitFor},
 };
 use crate::{
     Seq,
-    env::{TemporaryError, TemporaryFile, alone, processors},
+    env::{TemporaryFiles, alone, processors},
     store::{
         Delta, Horizon, Stamp, TextTree, TreeKey,
         base::{BaseSnapshot, BaseWrite},
@@ -132,8 +132,8 @@ impl Site for Live<'_> {
         self.changed.set(true);
         Ok(())
     }
-    fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
-        self.inner.base.temporary_file()
+    fn temporary_files(&self) -> TemporaryFiles {
+        self.inner.base.temporary_files()
     }
     fn helpers(&self) -> Vec<Box<dyn Lent>> {
         let most = self.threads.min(processors());
@@ -403,7 +403,7 @@ enum Part {
 
 impl Pending {
     fn is_large(&self) -> bool {
-        self.bytes >= CHUNK_BYTES
+        self.bytes >= chunk_bytes(1)
     }
     fn goes(&mut self, tree: TreeId, key: &[u8]) {
         self.bytes += key.len() + ENTRY_BYTES;

@@ -1,10 +1,14 @@
 //! Sorting more than fits into memory: entries are gathered in a [`Chunk`], each full chunk is sorted and
 //! written to a temporary file as a run, and the runs are merged when all entries are there (Knuth, The Art of
-//! Computer Programming, volume 3, 5.4.1).
+//! Computer Programming, volume 3, 5.4.1). The last chunk of each thread need not be full, and stays in memory.
 
 use super::TxnError;
-use crate::{env::TemporaryFile, invariant::broken};
+use crate::{
+    env::{TemporaryFile, TemporaryFiles},
+    invariant::broken,
+};
 use std::{
+    borrow::Cow,
     cmp::{Ordering, Reverse},
     collections::{BinaryHeap, binary_heap::PeekMut},
     ops::Range,
@@ -138,10 +142,14 @@ impl Chunk {
     }
 }
 
-/// Sorted chunks in a temporary file.
+/// Sorted chunks: in a temporary file, once there is one, and the last ones in memory.
 pub(super) struct Runs {
-    file: TemporaryFile,
+    files: TemporaryFiles,
+    file: Option<TemporaryFile>,
+    /// Those in the file.
     ranges: Vec<Range<u64>>,
+    /// Those in memory, as they would be in the file.
+    kept: Vec<Vec<u8>>,
     count: u64,
 }
 
@@ -149,11 +157,23 @@ pub(super) struct Runs {
 /// entry may share; little-endian, of four bytes each.
 const HEAD: usize = 12;
 
+fn encode(entry: Sorted<'_>, out: &mut Vec<u8>) -> Result<(), TxnError> {
+    for piece in [entry.key, entry.value, entry.unique] {
+        out.extend_from_slice(&length(piece)?.to_le_bytes());
+    }
+    out.extend_from_slice(entry.key);
+    out.extend_from_slice(entry.value);
+    Ok(())
+}
+
 impl Runs {
-    pub fn new(file: TemporaryFile) -> Runs {
+    /// None yet; the file will be made there.
+    pub fn new(files: TemporaryFiles) -> Runs {
         Runs {
-            file,
+            files,
+            file: None,
             ranges: Vec::new(),
+            kept: Vec::new(),
             count: 0,
         }
     }
@@ -163,35 +183,53 @@ impl Runs {
     }
     /// Writes a sorted chunk.
     pub fn add(&mut self, chunk: &Chunk) -> Result<(), TxnError> {
-        let start = self.file.len();
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(self.files.make()?),
+        };
+        let start = file.len();
         let mut buffer = Vec::with_capacity(WRITTEN);
         for entry in chunk.iter() {
-            for piece in [entry.key, entry.value, entry.unique] {
-                buffer.extend_from_slice(&length(piece)?.to_le_bytes());
-            }
-            buffer.extend_from_slice(entry.key);
-            buffer.extend_from_slice(entry.value);
+            encode(entry, &mut buffer)?;
             if buffer.len() >= WRITTEN {
-                self.file.append(&buffer)?;
+                file.append(&buffer)?;
                 buffer.clear();
             }
         }
-        self.file.append(&buffer)?;
-        self.ranges.push(start..self.file.len());
+        file.append(&buffer)?;
+        self.ranges.push(start..file.len());
+        self.count += chunk.len() as u64;
+        Ok(())
+    }
+    /// Keeps a sorted chunk in memory.
+    pub fn keep(&mut self, chunk: &Chunk) -> Result<(), TxnError> {
+        let mut kept = Vec::with_capacity(chunk.bytes.len() + HEAD * chunk.len());
+        chunk
+            .iter()
+            .try_for_each(|entry| encode(entry, &mut kept))?;
+        self.kept.push(kept);
         self.count += chunk.len() as u64;
         Ok(())
     }
     /// Begins to merge them.
     pub fn merge(&self) -> Result<Merge<'_>, TxnError> {
         let each = MERGED_BYTES / self.ranges.len().max(1);
-        let mut heads = BinaryHeap::with_capacity(self.ranges.len());
-        for range in &self.ranges {
+        let read = each.clamp(READ_MIN, READ_MAX);
+        let file = self.file.iter();
+        let written = file.flat_map(|file| self.ranges.iter().map(move |range| (file, range)));
+        let written = written.map(|(file, range)| Source {
+            buffer: Cow::Owned(Vec::new()),
+            left: Some((file, range.clone(), read)),
+        });
+        let kept = self.kept.iter().map(|kept| Source {
+            buffer: Cow::Borrowed(kept.as_slice()),
+            left: None,
+        });
+        let mut heads = BinaryHeap::with_capacity(self.ranges.len() + self.kept.len());
+        for source in written.chain(kept) {
             let mut head = Head {
-                file: &self.file,
-                left: range.clone(),
-                buffer: Vec::new(),
+                source,
                 start: 0,
-                read: each.clamp(READ_MIN, READ_MAX),
                 prefix: 0,
                 lengths: [0; 3],
             };
@@ -225,16 +263,45 @@ impl Merge<'_> {
     }
 }
 
+/// A run that is read: what is in memory of it.
+struct Source<'r> {
+    buffer: Cow<'r, [u8]>,
+    /// Of a run in a file: what was not read yet, and how much is read at once.
+    left: Option<(&'r TemporaryFile, Range<u64>, usize)>,
+}
+
+impl Source<'_> {
+    /// Whether all of it is in the buffer.
+    fn is_read(&self) -> bool {
+        self.left
+            .as_ref()
+            .is_none_or(|(_, left, _)| left.is_empty())
+    }
+    /// Drops what is before `start`, and reads on until there are so many bytes.
+    fn read(&mut self, start: usize, wanted: usize) -> Result<(), TxnError> {
+        if let Some((file, left, read)) = &mut self.left {
+            let buffer = self.buffer.to_mut();
+            buffer.drain(..start);
+            let held = buffer.len();
+            let rest = usize::try_from(left.end - left.start).unwrap_or(usize::MAX);
+            let more = (*read).max(wanted - held).min(rest);
+            buffer.resize(held + more, 0);
+            let place = buffer.get_mut(held..).unwrap_or_default();
+            file.read(place, left.start)?;
+            left.start += more as u64;
+            if buffer.len() >= wanted {
+                return Ok(());
+            }
+        }
+        Err(broken("a run ends where an entry does").into())
+    }
+}
+
 /// The next entry of a run.
 struct Head<'r> {
-    file: &'r TemporaryFile,
-    /// What was not read yet.
-    left: Range<u64>,
-    buffer: Vec<u8>,
-    /// Where the entry begins there, and after it those that follow.
+    source: Source<'r>,
+    /// Where the entry begins in the buffer, and after it those that follow.
     start: usize,
-    /// So much is read at once.
-    read: usize,
     prefix: u64,
     /// Its pieces' lengths, as in the file; all zero before the first.
     lengths: [usize; 3],
@@ -245,11 +312,11 @@ impl Head<'_> {
     fn advance(&mut self) -> Result<bool, TxnError> {
         let [key, value, _] = self.lengths;
         self.start += key + value;
-        if self.start == self.buffer.len() && self.left.is_empty() {
+        if self.start == self.source.buffer.len() && self.source.is_read() {
             return Ok(false);
         }
         self.hold(HEAD)?;
-        let (head, _) = self.buffer[self.start..self.start + HEAD].as_chunks();
+        let (head, _) = self.source.buffer[self.start..self.start + HEAD].as_chunks();
         self.lengths = std::array::from_fn(|piece| u32::from_le_bytes(head[piece]) as usize);
         self.start += HEAD;
         let [key, value, _] = self.lengths;
@@ -259,25 +326,14 @@ impl Head<'_> {
     }
     /// Has so many bytes in the buffer from `start` on.
     fn hold(&mut self, wanted: usize) -> Result<(), TxnError> {
-        let held = self.buffer.len() - self.start;
-        if held >= wanted {
-            return Ok(());
+        if self.source.buffer.len() - self.start < wanted {
+            self.source.read(self.start, wanted)?;
+            self.start = 0;
         }
-        self.buffer.drain(..self.start);
-        self.start = 0;
-        let left = usize::try_from(self.left.end - self.left.start).unwrap_or(usize::MAX);
-        let more = self.read.max(wanted - held).min(left);
-        self.buffer.resize(held + more, 0);
-        let place = self.buffer.get_mut(held..).unwrap_or_default();
-        self.file.read(place, self.left.start)?;
-        self.left.start += more as u64;
-        match self.buffer.len() >= wanted {
-            true => Ok(()),
-            false => Err(broken("a run ends where an entry does").into()),
-        }
+        Ok(())
     }
     fn entry(&self) -> Sorted<'_> {
-        Sorted::at(&self.buffer[self.start..], self.lengths)
+        Sorted::at(&self.source.buffer[self.start..], self.lengths)
     }
 }
 
@@ -315,7 +371,7 @@ mod tests {
             let mut random = SplitMix64(seed);
             let mut below = |limit: u64| random.next_u64() % limit;
             let env = Disk::new(seed).env();
-            let mut runs = Runs::new(env.temporary_file(Path::new("/data")).unwrap());
+            let mut runs = Runs::new(TemporaryFiles::of(&env, Path::new("/data")));
             let mut all: Vec<(Vec<u8>, Vec<u8>, usize)> = Vec::new();
             for _ in 0..below(6) {
                 let mut chunk = Chunk::default();
@@ -334,7 +390,10 @@ mod tests {
                     all.push((key, value, unique));
                 }
                 chunk.sort();
-                runs.add(&chunk).unwrap();
+                match below(3) {
+                    0 => runs.keep(&chunk).unwrap(),
+                    _ => runs.add(&chunk).unwrap(),
+                }
             }
             assert_eq!(runs.count(), all.len() as u64);
             let (mut merge, mut chunk, mut merged) =

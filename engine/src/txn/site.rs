@@ -2,13 +2,20 @@
 
 use super::{TxnError, waiting::Lent};
 use crate::{
-    env::{TemporaryError, TemporaryFile},
+    env::TemporaryFiles,
     store::base::{BaseItem, BaseRange, BaseSnapshot, BaseWrite},
     types::{Table, TreeId},
 };
 
-/// Memory for one tree's sorted chunk, in bytes; tests have several chunks.
-pub(super) const CHUNK_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
+/// Memory for the chunks of a build that are being sorted, in bytes; tests have several chunks.
+const CHUNKS_BYTES: usize = if cfg!(test) { 512 } else { 64 << 20 };
+
+/// So much of it one chunk has, if there are so many: one for each tree and thread.
+pub(super) fn chunk_bytes(chunks: usize) -> usize {
+    // With less there are too many of them to be merged.
+    const LEAST: usize = if cfg!(test) { 64 } else { 1 << 20 };
+    (CHUNKS_BYTES / chunks.max(1)).max(LEAST)
+}
 
 /// Converts an old row image to a new one, or says why it cannot, as an opaque error for the
 /// caller of `change_schema` to carry through `TxnError::Conversion`.
@@ -34,8 +41,8 @@ pub(super) trait Site {
         &self,
         change: &mut dyn FnMut(&mut BaseWrite<'_>) -> Result<(), TxnError>,
     ) -> Result<(), TxnError>;
-    /// Makes a temporary file.
-    fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError>;
+    /// Where temporary files are made.
+    fn temporary_files(&self) -> TemporaryFiles;
     /// Slots that nobody needs, each for a thread that helps.
     fn helpers(&self) -> Vec<Box<dyn Lent>>;
     /// Told that the rows are read, and so many sorted entries are to be written.
@@ -78,5 +85,18 @@ impl<'a> Rows<'a> {
         }
         self.item = self.range.next(false)?;
         Ok(self.item.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_chunks_together_have_the_memory_of_one() {
+        for chunks in 1..=8 {
+            assert!(chunk_bytes(chunks) * chunks <= CHUNKS_BYTES);
+        }
+        assert!(chunk_bytes(0) > 0 && chunk_bytes(usize::MAX) > 0);
     }
 }

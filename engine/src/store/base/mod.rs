@@ -36,7 +36,7 @@ use super::{
     file::{BaseFile, Traffic},
 };
 use crate::{
-    env::{Env, TemporaryError, TemporaryFile},
+    env::{Env, TemporaryFiles},
     types::TreeId,
 };
 use std::{
@@ -109,10 +109,10 @@ impl Base {
             traffic,
         })
     }
-    /// Makes a temporary file beside it.
-    pub fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
+    /// Where temporary files are made beside it.
+    pub fn temporary_files(&self) -> TemporaryFiles {
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        self.env.temporary_file(directory)
+        TemporaryFiles::of(&self.env, directory)
     }
     /// What was read and written.
     pub fn traffic(&self) -> &Traffic {

@@ -5,7 +5,7 @@
 
 use crate::{
     Seq,
-    env::{TemporaryError, TemporaryFile},
+    env::TemporaryFiles,
     log::{Change, LoggedStatement, changes, statement},
     store::base::{Base, BaseWrite},
     txn::{
@@ -69,8 +69,8 @@ impl Site for Offline<'_> {
         change(&mut write)?;
         Ok(write.commit()?)
     }
-    fn temporary_file(&self) -> Result<TemporaryFile, TemporaryError> {
-        self.base.temporary_file()
+    fn temporary_files(&self) -> TemporaryFiles {
+        self.base.temporary_files()
     }
     fn helpers(&self) -> Vec<Box<dyn Lent>> {
         Vec::new()
