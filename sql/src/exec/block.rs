@@ -396,7 +396,7 @@ impl<'b> BlockRun<'b> {
     }
 
     /// Whether the first source is read in the order of the plan's path.
-    fn reads_in_turn(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
+    pub(super) fn reads_in_turn(&mut self, context: &mut ExecContext) -> Result<bool, Stop> {
         Ok(!self.other_way() && self.first_bounds_usable(context)?)
     }
 

@@ -55,7 +55,7 @@ pub use context::{Environment, EvalContext, Seeds, SqlMode, Statement, VariableS
 pub(crate) use convert::parse_time;
 pub use convert::{conform, for_variable, kept, printable, text};
 pub(crate) use describe::describe as described;
-pub use eval::{compare_operands, eval, holds, is_false, is_true};
+pub use eval::{compare_operands, eval, holds, is_false, is_true, view};
 pub use functions::integer_argument;
 pub use functions::json::{
     ArrayTest, FromJson, InArray, JsonPart, NoArray, default_for_json_column,

@@ -745,7 +745,7 @@ pub(super) fn fixed(table: &Table, index: &Index, access: &Access) -> Vec<usize>
 }
 
 /// Whether reading by this index gives rows in the wanted order; then whether backwards.
-fn gives_order(
+pub(super) fn gives_order(
     table: &Table,
     index: Option<&Index>,
     access: &Access,

@@ -1,11 +1,16 @@
-//! Groups whose rows come one after the other: there is one group at a time, and with a LIMIT the first
-//! groups end the reading. Example, with an index on d:
+//! Groups, and partitions of a window, whose rows come one after the other: there is one at a time, and with
+//! a LIMIT the first groups end the reading. Example, with an index on d:
 //!
 //! ```text
 //! SELECT d, SUM(n) FROM t GROUP BY d ORDER BY d LIMIT 10
 //! ```
 
-use super::{Access, Block, Computed, Planner, access, from::From, place::Outlook, walk};
+use super::{
+    Access, Block, Computed, Planner, access,
+    from::{From, Leaf},
+    place::Outlook,
+    walk,
+};
 use crate::expr::Expr;
 use cohort_engine::{
     txn::IndexStatistics,
@@ -50,6 +55,44 @@ impl Planner<'_> {
             columns,
             first: first_groups(block),
             share: outlook.figures.of(leaf)?.share,
+        })
+    }
+}
+
+impl Planner<'_> {
+    /// Whether a path to the rows of the only table of a block brings those of each partition of its only
+    /// window one after the other, the first partition first.
+    pub(super) fn partitions_in_turn(
+        &mut self,
+        block: &Block,
+        from: &From,
+        leaf: usize,
+        access: &Access,
+    ) -> bool {
+        let windows = block.windowing.as_ref().map(|w| w.windows.as_slice());
+        let (Some([window]), None) = (windows, &block.grouping) else {
+            return false;
+        };
+        let (Some(table), Some(names)) = (
+            from.leaves.get(leaf).and_then(Leaf::stored),
+            self.names().tables.get(leaf),
+        ) else {
+            return false;
+        };
+        let keys = window.keys.get(..window.partition).unwrap_or_default();
+        let order = keys.iter().map(|key| {
+            let at = walk::slot(&key.value.expr)?.checked_sub(names.first_slot)?;
+            // An hour that a time zone has twice is one value of two.
+            let column = table.columns.get(at)?;
+            (!matches!(column.ty, ColumnType::Timestamp(_))).then_some((at, key.desc))
+        });
+        let order: Option<Vec<(usize, bool)>> = order.collect();
+        let index = access::index_of(table, access.index);
+        let by_one_key = access.search.is_none() && access.merged.is_empty();
+        let is_plain = index.is_some_and(|index| table.array_part(index).is_none());
+        let order = order.filter(|order| !order.is_empty() && by_one_key && is_plain);
+        order.is_some_and(|order| {
+            access::gives_order(table, index, access, &order) == Some(access.reverse)
         })
     }
 }

@@ -268,6 +268,10 @@ impl Planner<'_> {
                 });
             }
             if let (Some(choice), 1) = (&choice, order.len()) {
+                let in_turn = self.partitions_in_turn(block, &from, leaf, &choice.access);
+                if let Some(windowing) = &mut block.windowing {
+                    windowing.in_turn = in_turn;
+                }
                 block.ends = self.ends(block, &from, leaf, conditions, outlook, choice.cost);
             }
             let bounded = choice.as_ref().is_some_and(|c| !c.access.is_whole());

@@ -17,7 +17,7 @@ use super::{
     temporary::{Deferred, Partitions},
 };
 use crate::{
-    expr::{eval, hash_key, infer},
+    expr::{hash_key, infer, view},
     plan::{Block, Grouping},
 };
 use cohort_engine::types::Value;
@@ -175,17 +175,20 @@ impl<'b> Groups<'b> {
         for (number, key) in grouping.keys.iter().enumerate() {
             let kept = grouping.kept.iter().find(|(kept, _)| *kept == number);
             let slot = kept.and_then(|(_, slot)| run.row.get(*slot));
-            let value = match slot {
-                Some(value) if self.again => value.clone(),
-                _ => {
-                    run.prepare_for(key, context)?;
-                    eval(&key.expr, &run.row, &mut context.eval)?
-                }
-            };
-            if let Some(slot) = kept.and_then(|(_, slot)| run.row.get_mut(*slot)) {
-                slot.clone_from(&value);
+            let collation = infer(&key.expr).collation;
+            if let Some(value) = slot.filter(|_| self.again) {
+                hash_key(value, collation, &mut self.key);
+                continue;
             }
-            hash_key(&value, infer(&key.expr).collation, &mut self.key);
+            run.prepare_for(key, context)?;
+            let value = view(&key.expr, &run.row, &mut context.eval)?;
+            hash_key(&value, collation, &mut self.key);
+            if let Some((_, slot)) = kept {
+                let value = value.into_owned();
+                if let Some(slot) = run.row.get_mut(*slot) {
+                    *slot = value;
+                }
+            }
         }
         Ok(())
     }

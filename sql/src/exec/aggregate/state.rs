@@ -8,10 +8,11 @@ use crate::{
     error::SqlError,
     exec::{ExecContext, Stop, block::BlockRun, key_set::KeySet, memory, sort::put_keys},
     expr::{
-        BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept, order,
+        BinaryOp, EvalContext, Expr, bit_pattern, bits_of_bytes, eval, hash_key, infer, kept,
+        order, view,
     },
     json,
-    plan::{Aggregate, AggregateFunction},
+    plan::{Aggregate, AggregateFunction, Computed},
 };
 use bigdecimal::RoundingMode;
 use cohort_engine::{
@@ -21,7 +22,7 @@ use cohort_engine::{
         json::{Key, Node, Tree},
     },
 };
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap};
 
 /// What an aggregate has seen of a group.
 #[derive(Clone)]
@@ -48,22 +49,23 @@ enum Accumulated {
 }
 
 /// The value of an aggregate's argument for a row: of those on bits of numbers, its bits.
-pub(in crate::exec) fn argument(
+pub(in crate::exec) fn argument<'r, 'c: 'r>(
     function: &AggregateFunction,
-    expr: &Expr,
-    row: &[Value],
-    context: &mut EvalContext<'_>,
-) -> Result<Value, SqlError> {
+    expr: &'r Expr,
+    row: &'r [Value],
+    context: &mut EvalContext<'c>,
+) -> Result<Cow<'r, Value>, SqlError> {
     match function {
         AggregateFunction::BitAnd | AggregateFunction::BitOr | AggregateFunction::BitXor
             if !infer(expr).is_bytes() =>
         {
-            Ok(bit_pattern(expr, row, context)?.map_or(Value::Null, Value::UInt))
+            let bits = bit_pattern(expr, row, context)?;
+            Ok(Cow::Owned(bits.map_or(Value::Null, Value::UInt)))
         }
         // With as many digits as its type has.
         AggregateFunction::Min | AggregateFunction::Max if !matches!(expr, Expr::Column { .. }) => {
             let value = eval(expr, row, context)?;
-            Ok(kept(value, &infer(expr), context))
+            Ok(Cow::Owned(kept(value, &infer(expr), context)))
         }
         AggregateFunction::CountRows
         | AggregateFunction::Count
@@ -77,7 +79,23 @@ pub(in crate::exec) fn argument(
         | AggregateFunction::Variance { .. }
         | AggregateFunction::JsonArray
         | AggregateFunction::JsonObject
-        | AggregateFunction::GroupConcat(_) => eval(expr, row, context),
+        | AggregateFunction::GroupConcat(_) => view(expr, row, context),
+    }
+}
+
+/// The only argument of a function that takes its values one by one as they come, without looking at
+/// those before: most aggregates.
+fn only_argument(aggregate: &Aggregate) -> Option<&Computed> {
+    match (&aggregate.function, aggregate.args.as_slice()) {
+        (
+            AggregateFunction::Count
+            | AggregateFunction::Sum
+            | AggregateFunction::Avg
+            | AggregateFunction::Min
+            | AggregateFunction::Max,
+            [arg],
+        ) if !aggregate.distinct => Some(arg),
+        _ => None,
     }
 }
 
@@ -113,6 +131,26 @@ impl State {
         context: &mut ExecContext,
         room: &mut Room,
     ) -> Result<(), Stop> {
+        if let Some(arg) = only_argument(aggregate) {
+            run.prepare_for(arg, context)?;
+            let made;
+            let stored = match &arg.expr {
+                column @ Expr::Column { .. } => column.stored(&run.row),
+                _ => None,
+            };
+            let value = match stored {
+                Some(value) => value,
+                None => {
+                    let function = &aggregate.function;
+                    made = argument(function, &arg.expr, &run.row, &mut context.eval)?;
+                    &*made
+                }
+            };
+            if !value.is_null() {
+                self.take(aggregate, value)?;
+            }
+            return Ok(());
+        }
         let mut values: [Value; 1] = [Value::Null];
         let mut more = Vec::new();
         for (i, arg) in aggregate.args.iter().enumerate() {
@@ -122,6 +160,7 @@ impl State {
             if value.is_null() {
                 return Ok(());
             }
+            let value = value.into_owned();
             match (i, values.first_mut()) {
                 (0, Some(first)) => *first = value,
                 _ => more.push(value),
@@ -160,7 +199,7 @@ impl State {
         if aggregate.function.makes_json() {
             room.memory.take_row(std::slice::from_ref(&value))?;
         }
-        self.take(aggregate, value)?;
+        self.take(aggregate, &value)?;
         Ok(())
     }
 
@@ -177,7 +216,7 @@ impl State {
             let joined = texts::joined(aggregate, values.iter());
             return self.add_text(aggregate, (keys.to_vec(), joined), context, room);
         }
-        let value = values.first().cloned().unwrap_or_default();
+        let value = values.first().unwrap_or(&Value::Null);
         Ok(self.take(aggregate, value)?)
     }
 
@@ -197,13 +236,13 @@ impl State {
     }
 
     /// Adds a value that is not NULL. (To GROUP_CONCAT texts are added.)
-    pub fn take(&mut self, aggregate: &Aggregate, value: Value) -> Result<(), SqlError> {
+    pub fn take(&mut self, aggregate: &Aggregate, value: &Value) -> Result<(), SqlError> {
         self.count += 1;
         self.combine(aggregate, value)
     }
 
     /// Makes a value part of what is accumulated; it may be accumulated itself.
-    fn combine(&mut self, aggregate: &Aggregate, value: Value) -> Result<(), SqlError> {
+    fn combine(&mut self, aggregate: &Aggregate, value: &Value) -> Result<(), SqlError> {
         match &aggregate.function {
             AggregateFunction::CountRows | AggregateFunction::Count => {}
             AggregateFunction::Sum | AggregateFunction::Avg => self.sum(value),
@@ -212,13 +251,13 @@ impl State {
             AggregateFunction::BitAnd => self.bits(BinaryOp::BitAnd, value)?,
             AggregateFunction::BitOr => self.bits(BinaryOp::BitOr, value)?,
             AggregateFunction::BitXor => self.bits(BinaryOp::BitXor, value)?,
-            AggregateFunction::Variance { .. } => self.moments(double(&value)),
+            AggregateFunction::Variance { .. } => self.moments(double(value)),
             AggregateFunction::GroupConcat(_) => {}
             AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
                 if let (Accumulated::Json(documents), Value::Json(document)) =
                     (&mut self.value, value)
                 {
-                    documents.push(document);
+                    documents.push(document.clone());
                 }
             }
         }
@@ -258,7 +297,7 @@ impl State {
                 return Err(SqlError::internal("these values are to be taken in order"));
             }
         };
-        self.combine(aggregate, value)
+        self.combine(aggregate, &value)
     }
 
     /// Takes a value out again that was added to COUNT, SUM or AVG. `false`: that cannot be done
@@ -287,53 +326,64 @@ impl State {
         true
     }
 
-    fn sum(&mut self, value: Value) {
-        let before = std::mem::replace(&mut self.value, Accumulated::Nothing);
-        self.value = match (before, value) {
-            (Accumulated::Nothing, Value::Int(n)) => Accumulated::Integer(n.into()),
-            (Accumulated::Nothing, Value::UInt(n)) => Accumulated::Integer(n.into()),
-            (Accumulated::Nothing, Value::Decimal(n)) => Accumulated::Decimal(n),
-            // Zero comes first: a sum of negative zeros is not negative.
-            (Accumulated::Nothing, other) => Accumulated::Double(0.0 + double(&other)),
-            (Accumulated::Integer(sum), Value::Int(n)) => Accumulated::Integer(sum + i128::from(n)),
-            (Accumulated::Integer(sum), Value::UInt(n)) => {
-                Accumulated::Integer(sum + i128::from(n))
-            }
-            (Accumulated::Integer(sum), Value::Decimal(n)) => {
-                Accumulated::Decimal(&Decimal::from(sum) + &n)
-            }
-            (Accumulated::Decimal(sum), Value::Decimal(n)) => Accumulated::Decimal(&sum + &n),
-            (Accumulated::Decimal(sum), Value::Int(n)) => {
-                Accumulated::Decimal(&sum + &Decimal::from(n))
-            }
-            (Accumulated::Decimal(sum), Value::UInt(n)) => {
-                Accumulated::Decimal(&sum + &Decimal::from(n))
-            }
-            (Accumulated::Integer(sum), other) => Accumulated::Double(sum as f64 + double(&other)),
-            (Accumulated::Double(sum), other) => Accumulated::Double(sum + double(&other)),
-            (Accumulated::Decimal(sum), other) => {
-                let sum = double(&Value::Decimal(sum));
-                Accumulated::Double(sum + double(&other))
-            }
-            (kept, _) => kept,
+    fn sum(&mut self, value: &Value) {
+        let of_integer = |value: &Value| match value {
+            Value::Int(n) => Some(i128::from(*n)),
+            Value::UInt(n) => Some(i128::from(*n)),
+            _ => None,
         };
+        match (&mut self.value, of_integer(value), value) {
+            (Accumulated::Integer(sum), Some(n), _) => *sum += n,
+            (Accumulated::Decimal(sum), None, Value::Decimal(n)) => *sum += n,
+            (Accumulated::Decimal(sum), Some(n), _) => *sum += &Decimal::from(n),
+            (Accumulated::Double(sum), ..) => *sum += double(value),
+            (Accumulated::Nothing, Some(n), _) => self.value = Accumulated::Integer(n),
+            (Accumulated::Nothing, None, Value::Decimal(n)) => {
+                self.value = Accumulated::Decimal(n.clone());
+            }
+            // Zero comes first: a sum of negative zeros is not negative.
+            (Accumulated::Nothing, ..) => self.value = Accumulated::Double(0.0 + double(value)),
+            (Accumulated::Integer(sum), None, Value::Decimal(n)) => {
+                self.value = Accumulated::Decimal(&Decimal::from(*sum) + n);
+            }
+            (Accumulated::Integer(sum), None, _) => {
+                self.value = Accumulated::Double(*sum as f64 + double(value));
+            }
+            (Accumulated::Decimal(sum), None, _) => {
+                let sum = double(&Value::Decimal(std::mem::take(sum)));
+                self.value = Accumulated::Double(sum + double(value));
+            }
+            (
+                Accumulated::Bits(_)
+                | Accumulated::Moments(..)
+                | Accumulated::Value(_)
+                | Accumulated::Texts(_)
+                | Accumulated::Json(_),
+                ..,
+            ) => {}
+        }
     }
 
     /// The value, if it compares with the best so far as wanted.
-    fn extreme(&mut self, value: Value, wanted: Ordering, aggregate: &Aggregate) {
-        let argument = aggregate.args.first();
-        let collation = argument.map_or(Collation::Binary, |a| infer(&a.expr).collation);
+    fn extreme(&mut self, value: &Value, wanted: Ordering, aggregate: &Aggregate) {
         // Members are compared as texts.
         let value = match value {
-            Value::Member(member) => member.text.clone(),
+            Value::Member(member) => &member.text,
             value => value,
         };
         let better = match &self.value {
-            Accumulated::Value(best) => order(&value, best, collation) == wanted,
+            Accumulated::Value(best) => {
+                let argument = aggregate
+                    .args
+                    .first()
+                    .filter(|_| matches!(best, Value::Bytes(_)));
+                let collation = argument.map_or(Collation::Binary, |a| infer(&a.expr).collation);
+                order(value, best, collation) == wanted
+            }
             _ => true,
         };
         if better {
-            self.value = Accumulated::Value(value);
+            self.value = Accumulated::Value(value.clone());
         }
     }
 
@@ -347,7 +397,7 @@ impl State {
     }
 
     /// Adds the bits of a number, or of a binary string.
-    fn bits(&mut self, op: BinaryOp, value: Value) -> Result<(), SqlError> {
+    fn bits(&mut self, op: BinaryOp, value: &Value) -> Result<(), SqlError> {
         match (&mut self.value, value) {
             (Accumulated::Bits(all), Value::UInt(bits)) => {
                 *all = match op {
@@ -357,9 +407,9 @@ impl State {
                 };
             }
             (Accumulated::Value(Value::Bytes(all)), Value::Bytes(bytes)) => {
-                *all = bits_of_bytes(op, all, &bytes)?;
+                *all = bits_of_bytes(op, all, bytes)?;
             }
-            (Accumulated::Nothing, first) => self.value = Accumulated::Value(first),
+            (Accumulated::Nothing, first) => self.value = Accumulated::Value(first.clone()),
             _ => return Err(SqlError::internal("bits of numbers and of strings at once")),
         }
         Ok(())

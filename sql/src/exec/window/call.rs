@@ -353,7 +353,7 @@ fn aggregated(
         context.tick()?;
         let value = argument_of(rows.get(at, &mut running.cursor)?, place);
         if counts(aggregate, &value) {
-            state.take(aggregate, value)?;
+            state.take(aggregate, &value)?;
         }
     }
     running.result = state.clone().finish(aggregate, context)?;

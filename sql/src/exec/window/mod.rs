@@ -2,7 +2,8 @@
 //!
 //! Rows come in, with what the functions need of them, and wait in a sorter until all are there.
 //! Then they come out partition by partition, get their results, and go on: to the sorter of the
-//! next window, whose order is another one, and at last to the block's end.
+//! next window, whose order is another one, and at last to the block's end. Where an index brings the
+//! rows of each partition one after the other, only those of one wait.
 
 mod call;
 mod frame;
@@ -34,6 +35,9 @@ pub(super) fn run<'b>(
     let Some((first, rest)) = windowing.windows.split_first() else {
         return run.each_admitted(possible, context, each);
     };
+    if windowing.in_turn && possible && run.reads_in_turn(context)? {
+        return run_in_turn(run, (first, windowing), context, each);
+    }
     let mut sorter = sorter(first, windowing);
     run.each_admitted(possible, context, &mut |run, context| {
         sorter.push(kept(run, windowing, context)?, context)?;
@@ -58,6 +62,51 @@ pub(super) fn run<'b>(
     })
 }
 
+/// The same for one window, where the rows of its partitions come one after the other.
+fn run_in_turn<'b>(
+    run: &mut BlockRun<'b>,
+    (window, windowing): (&'b Window, &'b Windowing),
+    context: &mut ExecContext,
+    each: &mut Each<'_, 'b>,
+) -> Flowing {
+    let partition_keys = window.keys.get(..window.partition).unwrap_or_default();
+    let by = by(partition_keys, windowing);
+    // Whoever reads goes on with the row as it was.
+    let exchange = |run: &mut BlockRun<'b>, row: &mut [Value]| {
+        for (slot, value) in windowing.kept.iter().zip(row) {
+            if let Some(slot) = run.row.get_mut(*slot) {
+                std::mem::swap(slot, value);
+            }
+        }
+    };
+    let mut hand_on = |run: &mut BlockRun<'b>, rows: Sorter<'b>, context: &mut ExecContext| {
+        compute(window, windowing, rows, context, &mut |context, mut row| {
+            exchange(run, &mut row);
+            let flow = each(run, context)?;
+            exchange(run, &mut row);
+            Ok(flow)
+        })
+    };
+    let mut rows = sorter(window, windowing);
+    let mut last: Vec<Value> = Vec::new();
+    let flow = run.each_admitted(true, context, &mut |run, context| {
+        let row = kept(run, windowing, context)?;
+        if !last.is_empty() && compare_rows(&last, &row, &by).is_ne() {
+            let whole = std::mem::replace(&mut rows, sorter(window, windowing));
+            if hand_on(run, whole, context)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        last.clone_from(&row);
+        rows.push(row, context)?;
+        Ok(Flow::Continue)
+    })?;
+    match flow {
+        Flow::Stop => Ok(Flow::Stop),
+        Flow::Continue => hand_on(run, rows, context),
+    }
+}
+
 /// Takes what is kept of the block's row.
 fn kept(
     run: &mut BlockRun,
@@ -68,7 +117,7 @@ fn kept(
         run.prepare_for(&input.value, context)?;
         let expr = &input.value.expr;
         let value = match &input.of {
-            Some(function) => argument(function, expr, &run.row, &mut context.eval)?,
+            Some(function) => argument(function, expr, &run.row, &mut context.eval)?.into_owned(),
             None => eval(expr, &run.row, &mut context.eval)?,
         };
         if let Some(slot) = run.row.get_mut(input.slot) {

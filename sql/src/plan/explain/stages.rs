@@ -58,8 +58,12 @@ pub(super) fn windowed(mut step: Step, windowing: &Windowing, within: &Within<'_
     for window in &windowing.windows {
         if !window.keys.is_empty() {
             let keys = naming.keys(&window.keys).join(", ");
+            let each = match windowing.in_turn {
+                true => ", each partition by itself",
+                false => "",
+            };
             step = step
-                .above("sort", format!("Sort: {keys}"))
+                .above("sort", format!("Sort: {keys}{each}"))
                 .at(address, Place::Admitted);
         }
         let mut calls = Vec::new();

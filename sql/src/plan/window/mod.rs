@@ -28,6 +28,9 @@ pub struct Windowing {
     pub windows: Vec<Window>,
     /// The slots of a row that are kept while it waits, ascending.
     pub kept: Vec<usize>,
+    /// There is one window, and the access path of the only source gives the rows of its partitions one
+    /// after the other, in its order, if all its bounds can be used with the values they have.
+    pub in_turn: bool,
 }
 
 /// A value that a call needs of each row.
@@ -241,6 +244,7 @@ impl Planner<'_> {
             inputs: std::mem::take(&mut names.window_inputs),
             windows,
             kept: Vec::new(),
+            in_turn: false,
         });
     }
 }
