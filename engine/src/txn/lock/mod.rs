@@ -19,6 +19,8 @@
 //!   by their whole key. Inserting takes the X lock of the row and of every entry, and keeps S
 //!   where it meets a duplicate (see `claim`); deleting, of the row and of entries of unique
 //!   indexes.
+//! * A statement that inserts very many rows takes the locks of their entries when it ends (see `delay`). Until
+//!   then it has the lock whose name is empty, which lies in every range of its tree.
 //! * A range lock keeps others from inserting between its ends. Range locks never conflict with
 //!   each other. An insert waits until no other transaction's range covers it, and looks at the
 //!   ranges and takes its row lock in one step. A range locker first waits for the row locks X

@@ -331,6 +331,7 @@ pub(super) fn add(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let unit = Unit::of_argument(args.args.get(2));
+    let name = if negate { "date_sub" } else { "date_add" };
     let start = args.dated(0, context)?;
     let interval = if unit.is_of_parts() {
         let text = args.string(1, context)?.filter(|_| !start.is_null());
@@ -340,10 +341,7 @@ pub(super) fn add(
         match Interval::of_parts(&text, unit) {
             Some(interval) => interval,
             None if matches!(&*start, Value::Time(_)) => return Ok(Value::Null),
-            None => {
-                let name = if negate { "date_sub" } else { "date_add" };
-                return out_of_range("DATETIME", name, args, context);
-            }
+            None => return out_of_range("DATETIME", name, args, context),
         }
     } else {
         let amount = match unit {
@@ -366,8 +364,7 @@ pub(super) fn add(
     {
         let sum = time.micros.saturating_add(micros);
         if sum.unsigned_abs() > TIME_MAX.unsigned_abs() {
-            context.warnings.warn(SqlError::datetime_overflow("time"));
-            return Ok(Value::Null);
+            return out_of_range("TIME", name, args, context);
         }
         return Ok(Value::Time(Time { micros: sum }));
     }
