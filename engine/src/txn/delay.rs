@@ -40,7 +40,8 @@ const TOGETHER: usize = 256;
 
 impl Txn {
     /// Lets the entries of rows that the statement inserts come when it ends, but for the first `rows`.
-    /// It must read none of them itself, and end with `settle_entries` or `rollback_to`.
+    /// It must read none of them itself, set no savepoint meanwhile, and end with `settle_entries` or
+    /// `rollback_to`.
     pub fn delay_entries(&mut self, rows: usize) {
         if matches!(self.late.delay, Delay::Off) {
             self.late.delay = Delay::After(rows);
@@ -59,7 +60,7 @@ impl Txn {
         let mut entries = std::mem::take(&mut self.late.entries);
         entries.sort_unstable();
         let settled = self.put_entries(&mut entries);
-        self.drop_late(0);
+        self.drop_late();
         settled
     }
     fn put_entries(&mut self, entries: &mut Vec<TreeKey>) -> Result<(), TxnError> {
@@ -80,15 +81,13 @@ impl Txn {
         }
         Ok(())
     }
-    /// Forgets all but the first `kept` entries that are yet to come; with the last of them the locks
-    /// go that stand for them, and no more come late.
-    pub(super) fn drop_late(&mut self, kept: usize) {
-        self.late.entries.truncate(kept);
-        if self.late.entries.is_empty() {
-            self.late.delay = Delay::Off;
-            for locks in self.late.trees.drain(..) {
-                locks.release_entries(&self.descriptor);
-            }
+    /// Forgets the entries that are yet to come, and gives the locks back that stand for them; no more
+    /// come late.
+    pub(super) fn drop_late(&mut self) {
+        self.late.delay = Delay::Off;
+        self.late.entries.clear();
+        for locks in self.late.trees.drain(..) {
+            locks.release_entries(&self.descriptor);
         }
     }
     /// To be called before a change: whether its entries may come late, and what is due first.

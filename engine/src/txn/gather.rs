@@ -131,6 +131,17 @@ struct Left {
     busy: usize,
 }
 
+/// Has a part, until it is dropped: those who wait for what is left of it then look again, also if the
+/// thread has failed.
+struct Busy<'g>(&'g Gathering<'g>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.left.lock().busy -= 1;
+        self.0.more.notify_all();
+    }
+}
+
 /// Why a part was left.
 enum Rest {
     /// It has many rows.
@@ -171,7 +182,7 @@ impl Gathering<'_> {
     }
     fn parts(&self, goes_on: &dyn Fn() -> Result<bool, TxnError>) -> Result<(), TxnError> {
         let mut chunks: Vec<Chunk> = self.indexes.iter().map(|_| Chunk::default()).collect();
-        while let Some(part) = self.next_part(goes_on)? {
+        while let Some((part, _busy)) = self.next_part(goes_on)? {
             let rest = self.part(part, &mut chunks, goes_on)?;
             let (rest, is_wanted) = match rest {
                 None => (Vec::new(), false),
@@ -195,12 +206,12 @@ impl Gathering<'_> {
     fn next_part(
         &self,
         goes_on: &dyn Fn() -> Result<bool, TxnError>,
-    ) -> Result<Option<KeyRange>, TxnError> {
+    ) -> Result<Option<(KeyRange, Busy<'_>)>, TxnError> {
         let mut left = self.left.lock();
         loop {
             if let Some(part) = left.parts.pop_front() {
                 left.busy += 1;
-                return Ok(Some(part));
+                return Ok(Some((part, Busy(self))));
             }
             if left.busy == 0 {
                 return Ok(None);
@@ -214,11 +225,9 @@ impl Gathering<'_> {
     /// Leaves what is left of a part to whoever takes it.
     fn leave(&self, rest: Vec<KeyRange>) {
         let mut left = self.left.lock();
-        left.busy -= 1;
         for part in rest.into_iter().rev() {
             left.parts.push_front(part);
         }
-        self.more.notify_all();
     }
     /// Does one part; returns what is left of it.
     fn part(

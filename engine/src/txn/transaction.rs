@@ -328,7 +328,9 @@ impl Txn {
     /// A mark to return to, for SAVEPOINT and for rolling back a failed statement.
     #[must_use]
     pub fn savepoint(&self) -> Savepoint {
-        self.writes.savepoint(self.locks_held(), self.late.len())
+        // A mark behind entries that are yet to come would lose them when they have come.
+        debug_assert!(self.late.trees.is_empty(), "a mark amid late entries");
+        self.writes.savepoint(self.locks_held())
     }
     /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
     /// MySQL).
@@ -336,7 +338,7 @@ impl Txn {
         if self.has_changes() {
             self.note_unlogged();
         }
-        self.drop_late(mark.late);
+        self.drop_late();
         self.undo_to(mark);
         self.note_changes();
         self.release_vacant(mark.locks);
@@ -453,7 +455,7 @@ impl Txn {
     }
     /// Lets go of locks, tables, snapshot and changes.
     pub(super) fn give_up(&mut self) {
-        self.drop_late(0);
+        self.drop_late();
         self.discard_changes();
         self.release_locks();
         if !self.tables.is_empty() {

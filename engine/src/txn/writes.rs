@@ -62,8 +62,6 @@ pub struct Savepoint {
     words: usize,
     /// How many locks the transaction had.
     pub(super) locks: usize,
-    /// How many entries were yet to come.
-    pub(super) late: usize,
 }
 
 /// What a change of the write set takes beyond its bytes, about: its key twice, here and in the
@@ -155,11 +153,10 @@ impl WriteSet {
             statement: self.statement,
         });
     }
-    /// A mark here, in a transaction with so many locks, and so many entries that are yet to come.
-    pub fn savepoint(&self, locks: usize, late: usize) -> Savepoint {
+    /// A mark here, in a transaction with so many locks.
+    pub fn savepoint(&self, locks: usize) -> Savepoint {
         Savepoint {
             locks,
-            late,
             undo: self.undo.len(),
             changes: self.changes.len(),
             before: self.before.len(),

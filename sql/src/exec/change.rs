@@ -134,9 +134,7 @@ fn constrained(
     context: &mut ExecContext,
     change: impl FnOnce(&mut ExecContext) -> Result<Changed, Stop>,
 ) -> Result<Changed, Stop> {
-    let is_free =
-        context.relations_of(table).is_none() && context.demands.of_table(table.id).is_none();
-    if !context.ignore || is_free {
+    if !takes_back_rows(table, context) {
         return change(context);
     }
     let mark = context.txn.savepoint();
@@ -153,6 +151,14 @@ fn constrained(
     context.txn.rollback_to(&mark);
     context.eval.warnings.warn(error);
     Ok(Changed::Ignored)
+}
+
+/// Whether a statement may take the change of a single row back: under IGNORE, of a table with
+/// constraints.
+pub(super) fn takes_back_rows(table: &Table, context: &ExecContext) -> bool {
+    let is_free =
+        context.relations_of(table).is_none() && context.demands.of_table(table.id).is_none();
+    context.ignore && !is_free
 }
 
 /// Errors of constraints that IGNORE turns into warnings.

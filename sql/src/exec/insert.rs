@@ -3,7 +3,7 @@
 use super::{
     ExecContext, Flow, Outcome, Stop,
     block::BlockRun,
-    change::{Changed, Parents, delete_row, find_parents, insert_row, update_row},
+    change::{Changed, Parents, delete_row, find_parents, insert_row, takes_back_rows, update_row},
     check,
     duplicate::duplicate_error,
     generated,
@@ -90,10 +90,14 @@ pub(super) fn insert<'p>(
 const ENTRIES_AT_ONCE: usize = 4_096;
 
 /// Whether all that a statement does with its table is to add rows: it changes none, and reads none
-/// meanwhile.
-fn only_adds(plan: &Insert) -> bool {
+/// meanwhile, nor takes single ones back.
+fn may_delay_entries(plan: &Insert, context: &ExecContext) -> bool {
     let is_plain = !plan.replace && plan.on_duplicate.is_none() && plan.returning.is_none();
-    is_plain && plan.block.subqueries.is_empty()
+    let has_relations = context.relations_of(&plan.table).is_some();
+    is_plain
+        && plan.block.subqueries.is_empty()
+        && !has_relations
+        && !takes_back_rows(&plan.table, context)
 }
 
 /// Whether a query reads the table that is inserted into: then its rows are collected first.
@@ -185,7 +189,7 @@ impl<'p> Inserter<'p> {
         returning: Returning<'p>,
         context: &mut ExecContext,
     ) -> Inserter<'p> {
-        if only_adds(plan) && context.relations_of(&plan.table).is_none() {
+        if may_delay_entries(plan, context) {
             context.txn.delay_entries(ENTRIES_AT_ONCE);
         }
         let columns = plan.table.columns.len();

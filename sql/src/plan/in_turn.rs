@@ -43,13 +43,8 @@ impl Planner<'_> {
         let table = from.leaves.get(leaf)?.stored()?;
         let first = self.names().tables.get(leaf)?.first_slot;
         let grouping = block.grouping.as_ref().filter(|g| g.rollup.is_none())?;
-        let column = |key: &Computed| {
-            let at = walk::slot(&key.expr)?.checked_sub(first)?;
-            // An hour that a time zone has twice is one value of two.
-            let column = table.columns.get(at)?;
-            (!matches!(column.ty, ColumnType::Timestamp(_))).then_some(at)
-        };
-        let columns: Option<Vec<usize>> = grouping.keys.iter().map(column).collect();
+        let columns = grouping.keys.iter().map(|key| column(table, first, key));
+        let columns: Option<Vec<usize>> = columns.collect();
         let columns = columns.filter(|columns| !columns.is_empty())?;
         Some(InTurn {
             columns,
@@ -57,9 +52,7 @@ impl Planner<'_> {
             share: outlook.figures.of(leaf)?.share,
         })
     }
-}
 
-impl Planner<'_> {
     /// Whether a path to the rows of the only table of a block brings those of each partition of its only
     /// window one after the other, the first partition first.
     pub(super) fn partitions_in_turn(
@@ -80,21 +73,32 @@ impl Planner<'_> {
             return false;
         };
         let keys = window.keys.get(..window.partition).unwrap_or_default();
-        let order = keys.iter().map(|key| {
-            let at = walk::slot(&key.value.expr)?.checked_sub(names.first_slot)?;
-            // An hour that a time zone has twice is one value of two.
-            let column = table.columns.get(at)?;
-            (!matches!(column.ty, ColumnType::Timestamp(_))).then_some((at, key.desc))
-        });
+        let order = keys
+            .iter()
+            .map(|key| Some((column(table, names.first_slot, &key.value)?, key.desc)));
         let order: Option<Vec<(usize, bool)>> = order.collect();
-        let index = access::index_of(table, access.index);
-        let by_one_key = access.search.is_none() && access.merged.is_empty();
-        let is_plain = index.is_some_and(|index| table.array_part(index).is_none());
-        let order = order.filter(|order| !order.is_empty() && by_one_key && is_plain);
-        order.is_some_and(|order| {
-            access::gives_order(table, index, access, &order) == Some(access.reverse)
-        })
+        let order = order.filter(|order| !order.is_empty());
+        let Some((order, index)) = order.zip(only_index(table, access)) else {
+            return false;
+        };
+        access::gives_order(table, Some(index), access, &order) == Some(access.reverse)
     }
+}
+
+/// The column of a table, whose first one is in this slot, that a key is, if equal values of it stand
+/// together.
+fn column(table: &Table, first: usize, key: &Computed) -> Option<usize> {
+    let at = walk::slot(&key.expr)?.checked_sub(first)?;
+    // An hour that a time zone has twice is one value of two.
+    let column = table.columns.get(at)?;
+    (!matches!(column.ty, ColumnType::Timestamp(_))).then_some(at)
+}
+
+/// The index whose order a path gives rows in; `None`: it gives them in none.
+fn only_index<'t>(table: &'t Table, access: &Access) -> Option<&'t Index> {
+    let index = access::index_of(table, access.index)?;
+    let by_one_key = access.search.is_none() && access.merged.is_empty();
+    (by_one_key && table.array_part(index).is_none()).then_some(index)
 }
 
 impl InTurn {
@@ -143,11 +147,7 @@ fn first_groups(block: &Block) -> f64 {
 /// If rows with the same values in these columns come one after the other by this path: how many first
 /// parts of an entry's key tell which values these are.
 fn comes_in_turn(table: &Table, access: &Access, columns: &[usize]) -> Option<usize> {
-    let index = access::index_of(table, access.index)?;
-    let by_one_key = access.search.is_none() && access.merged.is_empty();
-    if !by_one_key || table.array_part(index).is_some() {
-        return None;
-    }
+    let index = only_index(table, access)?;
     let fixed = access::fixed(table, index, access);
     let mut left: Vec<usize> = columns.to_vec();
     left.retain(|column| !fixed.contains(column));
