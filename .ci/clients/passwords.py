@@ -155,7 +155,9 @@ KNOWN = (
     "SELECT User, Select_priv, Create_priv, Grant_priv FROM mysql.user WHERE Host = 'localhost' "
     "AND User NOT LIKE 'mysql.%' ORDER BY 1",
 )
-HASH = re.compile(r"\$A\$00[0-9A-F]\$.{63,140}?(?=\\?['\"] |\\?['\"][,)}]|\\?\"})", re.DOTALL)
+# A salt is 20 characters, any of them (a quote and a comma too, escaped where that is the way); the
+# hash behind it is always 43 of these, and a quote follows.
+HASH = re.compile(r"\$A\$00[0-9A-F]\$.{20,160}?[./0-9A-Za-z]{43}(?=\\?['\"])", re.DOTALL)
 
 
 def comparable(told):
