@@ -9,6 +9,7 @@ use crate::{
     command::reserved::is_reserved,
     lexer::{Kind, Lexer, Mode, Token, name},
 };
+use cohort_engine::types::quoted;
 use sha2::{Digest, Sha256};
 use std::{borrow::Cow, fmt::Write};
 
@@ -134,18 +135,14 @@ fn part(sql: &[u8], tokens: &[Token], i: usize, token: Token) -> Cow<'static, st
             if keyword && !qualified {
                 upper.into()
             } else {
-                quoted(&String::from_utf8_lossy(bytes))
+                quoted(&String::from_utf8_lossy(bytes)).into()
             }
         }
         Kind::UserVariable => "@?".into(),
         Kind::SystemVariable => format!("@@{}", quoted(&name(bytes))).into(),
-        Kind::QuotedName => quoted(&name(bytes)),
+        Kind::QuotedName => quoted(&name(bytes)).into(),
         _ => owned(),
     }
-}
-
-fn quoted(name: &str) -> Cow<'static, str> {
-    format!("`{}`", name.replace('`', "``")).into()
 }
 
 /// Adds a part, and folds what it completes.

@@ -681,6 +681,12 @@ impl SqlError {
         matches!(self.code, 1317 | 3024)
     }
 
+    /// Whether its text shows an expression.
+    #[must_use]
+    pub fn shows_expression(&self) -> bool {
+        matches!(self.code, SqlError::OUT_OF_RANGE | 1411 | 6527)
+    }
+
     /// Whether the statement could not be carried out for a reason that is not in its values: it was
     /// stopped, there is no memory, or an invariant is broken.
     #[must_use]

@@ -1,12 +1,7 @@
 //! Foreign keys as they are written: in SHOW CREATE TABLE, in errors, in information_schema.
 
-use cohort_engine::types::{ForeignKey, ReferentialAction, Table};
+use cohort_engine::types::{ForeignKey, ReferentialAction, Table, quoted};
 use std::fmt::Write;
-
-/// A name as SHOW CREATE TABLE quotes it.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
 
 /// The foreign key as SHOW CREATE TABLE and errors write it: ``CONSTRAINT `f` FOREIGN KEY (`a`)
 /// REFERENCES `p` (`id`) ON DELETE CASCADE``.

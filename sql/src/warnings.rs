@@ -129,6 +129,17 @@ impl Warnings {
             None => self.raised = before,
         }
     }
+    /// How many are kept.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+    /// What was told since so many were kept.
+    pub fn since(&mut self, known: usize) -> impl Iterator<Item = &mut SqlError> {
+        let kept = self.kept.iter_mut().skip(known);
+        let kept = kept.map(|condition| &mut condition.error);
+        kept.chain(&mut self.raised)
+    }
     /// Adds a condition.
     pub fn push(&mut self, level: Level, error: SqlError) {
         self.total += 1;

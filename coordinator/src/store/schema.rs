@@ -1,6 +1,7 @@
 //! The tables.
 
 use super::{connection::Connection, rows::Row};
+use cohort_engine::types::quoted;
 use cohort_process::{Notice, notice};
 use cohort_sql::SqlError;
 use std::collections::BTreeMap;
@@ -187,13 +188,12 @@ pub(super) fn enter(
     schema: &str,
     mut run: impl FnMut(&str) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let schema = schema.replace('`', "``");
-    let entry = format!("USE `{schema}`");
+    let entry = format!("USE {}", quoted(schema));
     match run(&entry) {
         Err(error) if error.code == NO_DATABASE => {}
         entered => return entered,
     }
-    run(&format!("CREATE DATABASE IF NOT EXISTS `{schema}`"))?;
+    run(&format!("CREATE DATABASE IF NOT EXISTS {}", quoted(schema)))?;
     run(&entry)
 }
 

@@ -9,6 +9,7 @@ pub mod id;
 pub mod json;
 pub mod key;
 pub mod member;
+mod quoted;
 pub mod row;
 pub mod schema;
 pub mod temporal;
@@ -21,6 +22,7 @@ pub use gtid::{Gtid, GtidSet, GtidSetFlaw, ServerUuid};
 pub use id::{FIRST_TEMPORARY, IdMap, is_temporary};
 pub use json::Json;
 pub use member::Members;
+pub use quoted::quoted;
 pub use schema::{
     Check, Column, ColumnType, ForeignKey, FullText, Generated, Index, IndexPart,
     ReferentialAction, Table, TableId, TreeId,

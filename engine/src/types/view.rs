@@ -77,7 +77,7 @@ impl ViewQuery {
     /// The text as a session with this default database writes it: without that name.
     #[must_use]
     pub fn seen_from(&self, database: &str) -> String {
-        let own = format!("`{}`.", database.replace('`', "``"));
+        let own = format!("{}.", super::quoted(database));
         let mut text = String::with_capacity(self.text.len());
         let mut done = 0;
         for &(start, length) in &self.qualifiers {

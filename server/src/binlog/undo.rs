@@ -9,7 +9,7 @@ use crate::backup::moment;
 use cohort_engine::{
     env::Env,
     log::{LogFile, LoggedPart, LoggedRows, LoggedTransaction, RowsKind},
-    types::Value,
+    types::{Value, quoted},
 };
 use std::{collections::HashSet, path::PathBuf};
 
@@ -91,11 +91,6 @@ fn refused(gtid: &str, text: &[u8]) -> String {
         "{gtid} cannot be undone, for it is a change of definitions: {text}; cohort restore \
          --before-gtid {gtid} makes a data directory of what was there before"
     )
-}
-
-/// A column's name in SQL.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 struct Row<'r> {

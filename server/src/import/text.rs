@@ -1,9 +1,6 @@
 //! Names and values as SQL has them.
 
-/// A name in backticks.
-pub fn name(text: &str) -> String {
-    format!("`{}`", text.replace('`', "``"))
-}
+pub use cohort_engine::types::quoted as name;
 
 /// `database`.`table`.
 pub fn full_name(database: &str, table: &str) -> String {

@@ -9,7 +9,7 @@ use super::{
 use crate::{command::TableName, error::SqlError, output::Done, plan::ViewDraft, users::Users};
 use cohort_engine::{
     txn::{Dictionary, Related, SchemaChange, TxnError},
-    types::{CheckOption, Collation, View, ViewAlgorithm},
+    types::{CheckOption, Collation, View, ViewAlgorithm, quoted},
 };
 use std::sync::Arc;
 
@@ -181,10 +181,6 @@ fn definition(view: &View, named: &str, query: &str) -> String {
         "ALGORITHM={algorithm} DEFINER={user}@{host} SQL SECURITY {security} VIEW \
          {named}{columns} AS {query}{check}"
     )
-}
-
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// SHOW CREATE VIEW for a session with this default database.

@@ -6,7 +6,7 @@ use super::{
     aggregate::Groups,
     derived::Made,
     key::Ranges,
-    measure, parallel,
+    measure, named, parallel,
     remembered::Remembered,
     rollup,
     scan::{SourceState, Way},
@@ -15,7 +15,6 @@ use super::{
     window,
 };
 use crate::{
-    error::SqlError,
     expr::{eval, holds},
     plan::{AggregateFunction, Block, Condition, ExplainedPlace as Place, Grouping, Input},
 };
@@ -48,39 +47,12 @@ pub(super) fn run_block(
     outer: &[Value],
     sink: &mut RowSink,
 ) -> Flowing {
-    let result = match context.measures {
+    named::in_block(block, context, |context| match context.measures {
         None => block_rows(block, context, outer, sink),
         Some(_) => measure::result((block, Place::Result), context, sink, |context, sink| {
             block_rows(block, context, outer, sink)
         }),
-    };
-    result.map_err(|stop| named(stop, block))
-}
-
-/// Evaluation knows columns by their slots; an error text shows their names.
-pub(super) fn named(stop: Stop, block: &Block) -> Stop {
-    match stop {
-        Stop::Error(error) if error.code == SqlError::OUT_OF_RANGE => {
-            Stop::Error(with_names(error, block))
-        }
-        other => other,
-    }
-}
-
-fn with_names(mut error: SqlError, block: &Block) -> SqlError {
-    for source in &block.sources {
-        let Input::Table(table, _) = &source.input else {
-            continue;
-        };
-        for (position, column) in table.columns.iter().enumerate().rev() {
-            let slot = format!("`column {}`", source.first_slot + position);
-            if error.message.contains(&slot) {
-                let name = format!("`{}`.`{}`.`{}`", table.database, source.alias, column.name);
-                error.message = error.message.replace(&slot, &name);
-            }
-        }
-    }
-    error
+    })
 }
 
 /// The stages of a block: read, group, compute window functions, put out. Each hands its rows on to
@@ -282,7 +254,11 @@ impl<'b> BlockRun<'b> {
     ) -> Flowing {
         match &self.block.windowing {
             None => self.each_admitted(possible, context, each),
-            Some(windowing) => window::run(self, windowing, possible, context, each),
+            Some(windowing) => {
+                self.measure(Place::Windowed, context, each, |run, context, each| {
+                    window::run(run, windowing, possible, context, each)
+                })
+            }
         }
     }
 

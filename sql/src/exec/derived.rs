@@ -8,13 +8,14 @@ use super::{
     apart::TablesApart,
     key_set::KeySet,
     memory::{self, Memory},
+    named::named,
     row_store::{self, Cursor, RowStore},
     subquery::{Kept, collect, run_query},
 };
 use crate::{
     error::SqlError,
     expr::{SqlMode, hash_key, kept},
-    plan::{Block, Derived, Input, Query, Recursion},
+    plan::{Block, Derived, Input, Naming, Query, Recursion},
 };
 use cohort_engine::types::{Collation, ColumnType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -111,7 +112,11 @@ pub(super) fn rows(
                 slot.clone_from(value);
             }
         }
-        return Ok(Arc::new(collect(&derived.query, context, &outer)?));
+        let naming = |_: &[Value]| Naming::in_given(given);
+        let rows = named(context, naming, |context| {
+            collect(&derived.query, context, &outer)
+        });
+        return Ok(Arc::new(rows?));
     }
     let address = address(derived);
     if let Some(rows) = context.tables.done.get(&address) {

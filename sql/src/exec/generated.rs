@@ -1,7 +1,7 @@
 //! The values of generated columns, which rows hold like others: they are computed whenever the rest
 //! of a row is known, before it is encoded.
 
-use super::{ExecContext, Stop};
+use super::{ExecContext, Stop, named};
 use crate::{
     error::SqlError,
     expr::{EvalContext, Expr, NoArray, Origin, assign_from, eval, infer, typed_array},
@@ -49,18 +49,6 @@ pub(crate) fn fill_values(
     context.check_losses()
 }
 
-/// Evaluation knows columns by their slots; an error text shows their names.
-fn named(mut error: SqlError, table: &Table) -> SqlError {
-    if error.code == SqlError::OUT_OF_RANGE {
-        for (position, column) in table.columns.iter().enumerate() {
-            let slot = format!("`column {position}`");
-            let name = format!("`{}`", column.name);
-            error.message = error.message.replace(&slot, &name);
-        }
-    }
-    error
-}
-
 fn value(
     table: &Table,
     column: &Column,
@@ -68,7 +56,7 @@ fn value(
     row: &[Value],
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    let value = eval(expression, row, context).map_err(|error| named(error, table))?;
+    let value = eval(expression, row, context).map_err(|error| named::in_table(error, table))?;
     assign_from(column, value, || Origin::of_expr(expression), context)
 }
 
@@ -113,7 +101,7 @@ fn array(
     (expression, row): (&Expr, &[Value]),
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
-    let value = eval(expression, row, context).map_err(|error| named(error, table))?;
+    let value = eval(expression, row, context).map_err(|error| named::in_table(error, table))?;
     let number = context.row_number;
     let strict = context.is_strict();
     let made = typed_array(&value, &infer(expression), element, context);

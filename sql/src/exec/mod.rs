@@ -27,6 +27,7 @@ mod key_set;
 mod load;
 mod measure;
 pub(crate) mod memory;
+mod named;
 mod needed;
 mod parallel;
 mod patience;
@@ -53,6 +54,7 @@ pub(crate) use duplicate::duplicate_error;
 pub(crate) use generated::fill_values;
 pub(crate) use insert::{cut_to, zero};
 pub use measure::Measures;
+use named::{in_block, named};
 pub use patience::Patience;
 use returning::Returning;
 pub use search::Searches;
@@ -63,8 +65,8 @@ use crate::{
     files::Files,
     output::Output,
     plan::{
-        Body, Demands, Explanation, Insert, InsertRows, Plan, Query, Relations, TableRelations,
-        TableUse,
+        Body, Demands, Explanation, Insert, InsertRows, Naming, Plan, Query, Relations,
+        TableRelations, TableUse,
     },
     statements::TableIo,
 };
@@ -445,17 +447,31 @@ pub fn run(plan: &Plan, context: &mut ExecContext, out: &mut dyn Output) -> Resu
         Body::SelectInto(query, variables) => select_into(query, variables, context),
         Body::SelectIntoFile(export) => export::export(export, context),
         Body::Explain(explanation) => explain(explanation, plan, context, out),
-        Body::Insert(insert) => atomically(context, |context| match &insert.rows {
-            InsertRows::File(load) => load::load(insert, load, context, out),
-            InsertRows::Values(_) | InsertRows::Query(_) => run_insert(insert, plan, context, out),
+        Body::Insert(insert) => {
+            let naming = |_: &[Value]| Naming::in_insert(&insert.table);
+            let run = |context: &mut ExecContext| match &insert.rows {
+                InsertRows::File(load) => load::load(insert, load, context, out),
+                InsertRows::Values(_) | InsertRows::Query(_) => {
+                    run_insert(insert, plan, context, out)
+                }
+            };
+            named(context, naming, |context| atomically(context, run))
+        }
+        Body::Update(update) => in_block(&update.block, context, |context| {
+            atomically(context, |context| write::update(update, context))
         }),
-        Body::Update(update) => atomically(context, |context| write::update(update, context)),
-        Body::Delete(delete) => atomically(context, |context| {
-            let returning = Returning::begin(plan, delete.returning.as_deref(), out)?;
-            write::delete(delete, returning, context)
+        Body::Delete(delete) => in_block(&delete.block, context, |context| {
+            atomically(context, |context| {
+                let returning = Returning::begin(plan, delete.returning.as_deref(), out)?;
+                write::delete(delete, returning, context)
+            })
         }),
-        Body::UpdateJoined(plan) => atomically(context, |context| joined::update(plan, context)),
-        Body::DeleteJoined(plan) => atomically(context, |context| joined::delete(plan, context)),
+        Body::UpdateJoined(plan) => in_block(&plan.block, context, |context| {
+            atomically(context, |context| joined::update(plan, context))
+        }),
+        Body::DeleteJoined(plan) => in_block(&plan.block, context, |context| {
+            atomically(context, |context| joined::delete(plan, context))
+        }),
     }
 }
 

@@ -17,6 +17,9 @@ use std::{cmp::Ordering, collections::BinaryHeap, ops::Range};
 /// So many runs are merged at once.
 const MERGED_MAX: usize = 32;
 
+/// So many rows are sorted at least to forget those beyond the ones wanted.
+const SORTED_MIN: usize = 64;
+
 /// What rows are compared by: a place in them.
 #[derive(Clone, Copy)]
 pub(super) struct By {
@@ -53,6 +56,9 @@ pub(super) struct Sorter<'q> {
     scratch: Vec<u8>,
     /// How many rows will be asked for.
     wanted: usize,
+    /// So many rows are there, in order, in front of those that came since: what does not come before
+    /// the last of them is not asked for.
+    is_full: bool,
     memory: Memory,
     runs: Option<Runs>,
 }
@@ -83,6 +89,7 @@ impl<'q> Sorter<'q> {
             heads: Heads::Nulls,
             scratch: Vec::new(),
             wanted: usize::try_from(wanted).unwrap_or(usize::MAX),
+            is_full: false,
             memory: Memory::default(),
             runs: None,
         }
@@ -113,10 +120,14 @@ impl<'q> Sorter<'q> {
 
     /// Takes a row, its keys behind it.
     pub fn push(&mut self, row: Vec<Value>, context: &mut ExecContext) -> Result<(), Stop> {
-        self.memory.add(memory::size(&row));
         let head = self.head(&row);
-        self.rows.push(Headed { head, row });
-        if self.rows.len() >= self.wanted.saturating_mul(2).max(1024) {
+        let row = Headed { head, row };
+        if self.is_full && self.is_beyond(&row) {
+            return Ok(());
+        }
+        self.memory.add(memory::size(&row.row));
+        self.rows.push(row);
+        if self.rows.len() >= self.wanted.saturating_mul(2).max(SORTED_MIN) {
             self.sort();
         }
         if self.memory.is_beyond(context.memory_bytes) {
@@ -147,17 +158,17 @@ impl<'q> Sorter<'q> {
         if by.desc { !head } else { head }
     }
 
+    /// Whether a row does not come before the last one that is wanted of those that came before it.
+    fn is_beyond(&self, row: &Headed) -> bool {
+        let last = self.wanted.checked_sub(1).and_then(|at| self.rows.get(at));
+        last.is_none_or(|last| compare_headed(row, last, self.heads, &self.by).is_ge())
+    }
+
     /// Sorts what is in memory, and forgets what is beyond the rows wanted.
     fn sort(&mut self) {
-        let by = &self.by;
-        if self.heads == Heads::Useless {
-            self.rows.sort_by(|a, b| compare_rows(&a.row, &b.row, by));
-        } else {
-            self.rows.sort_by(|a, b| {
-                let heads = a.head.cmp(&b.head);
-                heads.then_with(|| compare_rows(&a.row, &b.row, by))
-            });
-        }
+        let (by, heads) = (&self.by, self.heads);
+        self.rows.sort_by(|a, b| compare_headed(a, b, heads, by));
+        self.is_full = self.rows.len() >= self.wanted;
         for Headed { row, .. } in self.rows.drain(self.wanted.min(self.rows.len())..) {
             self.memory.give(memory::size(&row));
         }
@@ -178,6 +189,7 @@ impl<'q> Sorter<'q> {
             runs.ranges.push(start..runs.file.end());
         }
         self.memory = Memory::default();
+        self.is_full = false;
         Ok(())
     }
 
@@ -221,6 +233,14 @@ impl<'q> Sorter<'q> {
         context.handler.sort_merge_passes += 1;
         merge(&runs.file, &runs.ranges, &self.by, context, &mut hand_on)
     }
+}
+
+fn compare_headed(a: &Headed, b: &Headed, heads: Heads, by: &[By]) -> Ordering {
+    if heads == Heads::Useless {
+        return compare_rows(&a.row, &b.row, by);
+    }
+    let heads = a.head.cmp(&b.head);
+    heads.then_with(|| compare_rows(&a.row, &b.row, by))
 }
 
 /// Sorted runs in one file.

@@ -2,11 +2,11 @@
 
 use super::{
     ExecContext, Flow, Flowing, Stop,
-    block::{BlockRun, named, run_block},
+    block::{BlockRun, run_block},
     compared::Compared,
     derived::Made,
     distinct::Distinct,
-    measure, memory,
+    measure, memory, named,
     row_store::{RowStore, Rows},
     set_operation,
     sort::Sorter,
@@ -367,11 +367,10 @@ impl<'b> BlockRun<'b> {
             true => run.each_row(context, &mut |_, context| sink(context, &mut Vec::new())),
             false => Ok(Flow::Continue),
         };
-        let done = match context.measures {
+        named::in_block(block, context, |context| match context.measures {
             None => read(context, hear),
             Some(_) => measure::result((block, ExplainedPlace::Result), context, hear, read),
-        };
-        done.map_err(|stop| named(stop, block))?;
+        })?;
         if let Some(inner) = self.inner.get_mut(n) {
             *inner = Some(run);
         }

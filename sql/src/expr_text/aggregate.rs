@@ -1,11 +1,8 @@
 //! Aggregate and window functions, which only queries have.
 
-use super::{
-    condition::function_name,
-    print::{Printer, quoted},
-    query::descending,
-};
+use super::{condition::function_name, print::Printer, query::descending};
 use crate::{error::SqlError, expr::is_window_function};
+use cohort_engine::types::quoted;
 use sqlparser::ast::{self, Expr};
 
 type Text = Result<String, SqlError>;

@@ -262,11 +262,6 @@ impl Printer<'_> {
     }
 }
 
-/// A name in backticks.
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
 /// A name without quotes.
 fn bare(name: &str) -> &str {
     name.trim_matches(['`', '\'', '"'])

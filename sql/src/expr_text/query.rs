@@ -7,13 +7,13 @@
 use super::{
     meanings::{Meanings, Meant},
     names::proper_name,
-    print::{Printer, quoted},
+    print::Printer,
 };
 use crate::{
     error::SqlError,
     parse::{key_name, key_position},
 };
-use cohort_engine::types::ViewQuery;
+use cohort_engine::types::{ViewQuery, quoted};
 use sqlparser::ast::{self, Expr, SetExpr, Spanned};
 
 type Text = Result<String, SqlError>;

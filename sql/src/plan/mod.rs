@@ -66,7 +66,7 @@ pub use cache::PlanCache;
 pub use created::{ColumnOrigin, Filling, SelectedColumn};
 pub use define::{NamedBy, ViewDraft, define_view, read_view};
 pub use demands::{Demands, TableDemands};
-pub use explain::{Explanation, Figures, Place as ExplainedPlace, Point as ExplainedPoint};
+pub use explain::{Explanation, Figures, Naming, Place as ExplainedPlace, Point as ExplainedPoint};
 pub(crate) use figures::NoSession;
 pub use files::{Export, FileUse};
 pub use json_table::{JsonRows, JsonTable, JsonValue, Otherwise};

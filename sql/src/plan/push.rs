@@ -140,35 +140,55 @@ impl Planner<'_> {
         said.filter(on_it).map(by_number).collect()
     }
 
-    /// Conditions on what a block puts out, as conditions on the rows that it reads: those that can be
-    /// checked there.
-    pub(super) fn received(
+    /// Takes conditions on what a block puts out: those that can be checked of the rows that it reads become
+    /// conditions like these, and of the others those of rows with results of window functions.
+    pub(super) fn receive(
         &mut self,
         pushed: Option<&[Expr]>,
-        block: &Block,
-        conditions: &[Expr],
-    ) -> Vec<Expr> {
+        block: &mut Block,
+        conditions: &mut Vec<Expr>,
+    ) {
         let Some(pushed) = pushed else {
-            return Vec::new();
+            return;
         };
         let rolls_up = block.grouping.as_ref().is_some_and(|g| g.rollup.is_some());
         let is_one = block.grouping.as_ref().is_some_and(|g| !g.explicit);
         if rolls_up || is_one || block.limit.is_some() || block.count_all {
-            return Vec::new();
+            return;
         }
         // What counts the rows that it sees, as `@n := @n + 1` does, must see them all.
         let has_queries = block.output.iter().any(|item| !item.subqueries.is_empty());
         let mut having = block.having.iter().map(|having| &having.expr);
         if has_queries || is_new_each_time(block, conditions) || having.any(is_volatile) {
-            return Vec::new();
+            return;
         }
         let names = self.names();
-        let of_block = |condition: &Expr| {
-            let mut condition = condition.clone();
-            put_in(&mut condition, block, names)?;
-            Some(condition)
-        };
-        pushed.iter().filter_map(of_block).collect()
+        let mut later = Vec::new();
+        for condition in pushed {
+            let mut early = condition.clone();
+            match put_in(&mut early, block, &|output| {
+                is_of_each_row(output, block, names)
+            }) {
+                Some(()) => conditions.push(early),
+                None => later.push(condition.clone()),
+            }
+        }
+        // An item that could fail, or warn, is computed of all rows.
+        let order = block.order.iter().map(|key| &key.value);
+        let all_there = block
+            .output
+            .iter()
+            .chain(order)
+            .all(|item| is_there(&item.expr));
+        if !all_there || block.windowing.is_none() {
+            return;
+        }
+        later.retain_mut(|condition| put_in(condition, block, &is_there).is_some());
+        let later = later.into_iter().map(|condition| names.wrap(condition));
+        let later = later.collect();
+        if let Some(windowing) = &mut block.windowing {
+            windowing.admit(later);
+        }
     }
 }
 
@@ -224,15 +244,13 @@ fn by_number(expr: &mut Expr, first: usize) {
     visit_operands_mut(expr, &mut |operand| by_number(operand, first));
 }
 
-/// Puts in what a block computes for its columns. `None` if that is not known of each row that it reads.
-fn put_in(expr: &mut Expr, block: &Block, names: &Names) -> Option<()> {
+/// Puts in what a block computes for its columns. `None` if something of it is not known.
+fn put_in(expr: &mut Expr, block: &Block, is_known: &dyn Fn(&Expr) -> bool) -> Option<()> {
     if let Expr::Column { slot, ty } = expr {
         let output = block.output.get(*slot as usize)?;
         let same = is_same(&infer(&output.expr), ty);
         let once = output.subqueries.is_empty() && is_repeatable(&output.expr);
-        let of_rows = of_tables(&output.expr, names) && gathers_by(&output.expr, block, names);
-        let is_value = walk::slot(&output.expr).is_some() || ty.is_integer();
-        if !(same && once && of_rows && is_value) {
+        if !(same && once && is_known(&output.expr)) {
             return None;
         }
         expr.clone_from(&output.expr);
@@ -240,9 +258,20 @@ fn put_in(expr: &mut Expr, block: &Block, names: &Names) -> Option<()> {
     }
     let mut known = Some(());
     visit_operands_mut(expr, &mut |operand| {
-        known = known.and_then(|()| put_in(operand, block, names));
+        known = known.and_then(|()| put_in(operand, block, is_known));
     });
     known
+}
+
+/// Whether what a block puts out can be computed of each row that it reads, and says the same there.
+fn is_of_each_row(output: &Expr, block: &Block, names: &Names) -> bool {
+    let is_value = walk::slot(output).is_some() || infer(output).is_integer();
+    is_value && of_tables(output, names) && gathers_by(output, block, names)
+}
+
+/// Whether nothing is to be computed for a value.
+fn is_there(output: &Expr) -> bool {
+    matches!(output, Expr::Column { .. } | Expr::Literal(..))
 }
 
 /// Whether what a block computes is the same as the column of the table that has it, as it is compared.

@@ -415,8 +415,7 @@ impl Planner<'_> {
         self.complete_windows(&mut block);
         self.roll_up(&mut block, &mut columns, rollup)?;
         grouping::keep_volatile(&mut block, self.names());
-        let received = self.received(around.pushed.as_deref(), &block, &conditions);
-        conditions.extend(received);
+        self.receive(around.pushed.as_deref(), &mut block, &mut conditions);
         self.place(&mut block, from, conditions)?;
         Ok((block, columns))
     }

@@ -1,12 +1,8 @@
 //! Grants as statements.
 
 use super::{DYNAMIC, Granted, Grants, Level, Privilege, Privileges, Right};
+use cohort_engine::types::quoted;
 use std::fmt::Write;
-
-/// A name between backticks.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
 
 /// `` `user`@`host` ``
 #[must_use]

@@ -19,7 +19,7 @@ use cohort_engine::{
         incoming::{Rows, TableMap},
     },
     txn::{Creation, LockMode, OnConflict, Read, Txn},
-    types::{Column, Table, TableId},
+    types::{Column, Table, TableId, quoted},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -170,8 +170,7 @@ impl Session {
 
     /// What new rows of a table get in columns that are not said.
     fn defaults_of(&self, table: &Table) -> Result<Vec<Default_>, SqlError> {
-        let name = table.name.replace('`', "``");
-        let insert = format!("REPLACE INTO `{name}` () VALUES ()");
+        let insert = format!("REPLACE INTO {} () VALUES ()", quoted(&table.name));
         let (plan, _) = self.plan_query(insert.as_bytes(), &table.database, &[])?;
         match &plan.body {
             Body::Insert(insert) => Ok(insert.defaults.clone()),

@@ -24,7 +24,7 @@ use cohort_engine::{
     invariant::broken,
     log::Reading,
     txn::{DdlStatement, Related, SchemaChange, TxnError},
-    types::{Column, ColumnType, DateTime, Table, Value},
+    types::{Column, ColumnType, DateTime, Table, Value, quoted},
 };
 use std::{collections::BTreeSet, io, sync::Arc};
 
@@ -389,10 +389,6 @@ fn logged(table: &Table, columns: &[&str], change: &HistogramChange) -> String {
         // Nothing has changed, and nothing is logged.
         (HistogramChange::Set { .. }, None) => String::new(),
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// Why a column cannot have a histogram.

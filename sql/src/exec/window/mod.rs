@@ -35,17 +35,29 @@ pub(super) fn run<'b>(
     let Some((first, rest)) = windowing.windows.split_first() else {
         return run.each_admitted(possible, context, each);
     };
+    // Conditions on results admit a row when it has them all.
+    let each: &mut Each<'_, 'b> =
+        &mut |run, context| match run.all_hold(&windowing.admitted, context)? {
+            true => each(run, context),
+            false => Ok(Flow::Continue),
+        };
+    let wanted = wanted(windowing, context)?;
     if windowing.in_turn && possible && run.reads_in_turn(context)? {
-        return run_in_turn(run, (first, windowing), context, each);
+        return run_in_turn(run, (first, windowing, wanted), context, each);
     }
-    let mut sorter = sorter(first, windowing);
+    let wanted = if first.partition == 0 {
+        wanted
+    } else {
+        u64::MAX
+    };
+    let mut sorter = sorter(first, windowing, wanted);
     run.each_admitted(possible, context, &mut |run, context| {
         sorter.push(kept(run, windowing, context)?, context)?;
         Ok(Flow::Continue)
     })?;
     let mut window = first;
     for next in rest {
-        let mut next_sorter = self::sorter(next, windowing);
+        let mut next_sorter = self::sorter(next, windowing, u64::MAX);
         compute(window, windowing, sorter, context, &mut |context, row| {
             next_sorter.push(row, context)?;
             Ok(Flow::Continue)
@@ -65,7 +77,7 @@ pub(super) fn run<'b>(
 /// The same for one window, where the rows of its partitions come one after the other.
 fn run_in_turn<'b>(
     run: &mut BlockRun<'b>,
-    (window, windowing): (&'b Window, &'b Windowing),
+    (window, windowing, wanted): (&'b Window, &'b Windowing, u64),
     context: &mut ExecContext,
     each: &mut Each<'_, 'b>,
 ) -> Flowing {
@@ -87,12 +99,12 @@ fn run_in_turn<'b>(
             Ok(flow)
         })
     };
-    let mut rows = sorter(window, windowing);
+    let mut rows = sorter(window, windowing, wanted);
     let mut last: Vec<Value> = Vec::new();
     let flow = run.each_admitted(true, context, &mut |run, context| {
         let row = kept(run, windowing, context)?;
         if !last.is_empty() && compare_rows(&last, &row, &by).is_ne() {
-            let whole = std::mem::replace(&mut rows, sorter(window, windowing));
+            let whole = std::mem::replace(&mut rows, sorter(window, windowing, wanted));
             if hand_on(run, whole, context)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
@@ -142,9 +154,21 @@ fn place_of_key(windowing: &Windowing, key: &Expr) -> Option<usize> {
     }
 }
 
-fn sorter<'b>(window: &'b Window, windowing: &'b Windowing) -> Sorter<'b> {
+/// How many rows of each partition are wanted at most.
+fn wanted(windowing: &Windowing, context: &mut ExecContext) -> Result<u64, Stop> {
+    let Some(first) = &windowing.first else {
+        return Ok(u64::MAX);
+    };
+    Ok(match eval(first, &[], &mut context.eval)? {
+        Value::Int(n) => u64::try_from(n).unwrap_or(0),
+        Value::UInt(n) => n,
+        _ => u64::MAX,
+    })
+}
+
+fn sorter<'b>(window: &'b Window, windowing: &'b Windowing, wanted: u64) -> Sorter<'b> {
     let place = |key: &Expr| place_of_key(windowing, key);
-    Sorter::new(&window.keys, windowing.kept.len(), place, u64::MAX)
+    Sorter::new(&window.keys, windowing.kept.len(), place, wanted)
 }
 
 /// By what rows of partitions and peers are told apart.

@@ -127,6 +127,10 @@ impl<'p> Builder<'p> {
         }
         if let Some(windowing) = &block.windowing {
             step = windowed(step, windowing, &within);
+            if !windowing.admitted.is_empty() {
+                step = self.filter(step, &windowing.admitted, &mut within)?;
+                step = step.at(address, Place::Windowed);
+            }
         }
         if block.distinct {
             step = step

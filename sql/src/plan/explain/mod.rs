@@ -24,6 +24,7 @@ mod tree;
 mod version1;
 mod within;
 
+pub use naming::Naming;
 pub use step::{Figures, Place, Point};
 
 use super::{InsertRows, Planner, Query};

@@ -7,18 +7,28 @@ use crate::{
         WindowFunction,
     },
 };
-use cohort_engine::types::Value;
+use cohort_engine::types::{Table, Value, quoted};
 use rustc_hash::FxHashMap;
 
 /// What the slots of a block's row are called.
-pub(super) struct Naming<'p> {
+pub struct Naming<'p> {
     names: FxHashMap<usize, String>,
     params: &'p [Value],
+    form: Form,
+}
+
+/// How columns are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `t.a`, as EXPLAIN does.
+    Plain,
+    /// `` `d`.`t`.`a` ``, as errors do.
+    Full,
 }
 
 impl<'p> Naming<'p> {
     /// For a block within another one. `subqueries`: the numbers that EXPLAIN gives its subqueries.
-    pub fn new(
+    pub(super) fn new(
         block: &Block,
         outer: Option<&Naming<'_>>,
         subqueries: &[u64],
@@ -27,15 +37,77 @@ impl<'p> Naming<'p> {
         let mut naming = Naming {
             names: FxHashMap::default(),
             params,
+            form: Form::Plain,
         };
         for (from, to) in &block.outer {
             if let Some(name) = outer.and_then(|outer| outer.names.get(from)) {
                 naming.names.insert(*to, name.clone());
             }
         }
+        naming.add(block, subqueries);
+        naming
+    }
+
+    /// For an error in a block. What it has from the row of an enclosing block gets the slot there for a
+    /// name, and that block's names are put in later.
+    #[must_use]
+    pub fn in_error(block: &Block, params: &'p [Value]) -> Naming<'p> {
+        let outer = block.outer.iter();
+        let mut naming = Naming {
+            names: outer.map(|(from, to)| (*to, slot_name(*from))).collect(),
+            params,
+            form: Form::Full,
+        };
+        let uncounted = vec![0; block.subqueries.len()];
+        naming.add(block, &uncounted);
+        naming
+    }
+
+    /// For an error in an INSERT: its row has the columns of the row that is there, then those of the new one.
+    #[must_use]
+    pub fn in_insert(table: &Table) -> Naming<'p> {
+        let width = table.columns.len();
+        let names = table.columns.iter().enumerate().flat_map(|(at, column)| {
+            let name = full_name(table, &table.name, &column.name);
+            [(width + at, format!("values({name})")), (at, name)]
+        });
+        Naming {
+            names: names.collect(),
+            params: &[],
+            form: Form::Full,
+        }
+    }
+
+    /// For an error in an expression on the rows of one table, which is not named.
+    #[must_use]
+    pub fn in_table(table: &Table) -> Naming<'p> {
+        let columns = table.columns.iter().enumerate();
+        Naming {
+            names: columns
+                .map(|(at, column)| (at, quoted(&column.name)))
+                .collect(),
+            params: &[],
+            form: Form::Full,
+        }
+    }
+
+    /// For an error in a table that is computed: it has this of the row of who reads it.
+    #[must_use]
+    pub fn in_given(given: &[(usize, usize)]) -> Naming<'p> {
+        let given = given.iter();
+        Naming {
+            names: given.map(|(from, to)| (*to, slot_name(*from))).collect(),
+            params: &[],
+            form: Form::Full,
+        }
+    }
+
+    /// Adds what is made in a block.
+    fn add(&mut self, block: &Block, subqueries: &[u64]) {
+        let naming = self;
         for source in &block.sources {
             for column in 0..source.columns {
-                let name = format!("{}.{}", source.alias, column_name(source, column));
+                let name = naming.column(source, column);
                 naming.names.insert(source.first_slot + column, name);
             }
             for rank in &source.ranks {
@@ -68,7 +140,20 @@ impl<'p> Naming<'p> {
             let name = naming.window_call(&call.function);
             naming.names.insert(call.slot, name);
         }
-        naming
+    }
+
+    /// A column of a source.
+    fn column(&self, source: &Source, column: usize) -> String {
+        let (table, name) = (source.alias.as_str(), column_name(source, column));
+        match (self.form, &source.input) {
+            (Form::Plain, _) => format!("{table}.{name}"),
+            (Form::Full, Input::Table(stored, _) | Input::Virtual(stored)) => {
+                full_name(stored, table, name)
+            }
+            (Form::Full, Input::Derived(..) | Input::Working(_) | Input::Json(_)) => {
+                format!("{}.{}", quoted(table), quoted(name))
+            }
+        }
     }
 
     /// What WITH ROLLUP puts in slots of its own: the keys, and GROUPING of them.
@@ -90,8 +175,13 @@ impl<'p> Naming<'p> {
 
     /// The text of an expression.
     pub fn text(&self, expr: &Expr) -> String {
+        self.put_in(&described(expr, self.params))
+    }
+
+    /// A text with names for its slots.
+    #[must_use]
+    pub fn put_in(&self, text: &str) -> String {
         const SLOT: &str = "`column ";
-        let text = described(expr, self.params);
         let mut pieces = text.split(SLOT);
         let mut out = pieces.next().unwrap_or_default().to_owned();
         for piece in pieces {
@@ -117,13 +207,17 @@ impl<'p> Naming<'p> {
 
     /// What is wanted of a subquery.
     fn subquery(&self, usage: &Usage, number: u64) -> String {
+        let select = match self.form {
+            Form::Plain => format!("(select #{number})"),
+            Form::Full => "(select …)".to_owned(),
+        };
         let compared = |value: &Expr, op: BinaryOp, which: &str| {
             let (value, op) = (self.text(value), op.symbol());
-            format!("({value} {op} {which} (select #{number}))")
+            format!("({value} {op} {which} {select})")
         };
         match usage {
-            Usage::Scalar => format!("(select #{number})"),
-            Usage::Exists => format!("exists(select #{number})"),
+            Usage::Scalar => select,
+            Usage::Exists => format!("exists{select}"),
             Usage::In(values) => {
                 let texts: Vec<String> = values
                     .iter()
@@ -133,7 +227,7 @@ impl<'p> Naming<'p> {
                     [one] => one.clone(),
                     several => format!("({})", several.join(",")),
                 };
-                format!("({row} in (select #{number}))")
+                format!("({row} in {select})")
             }
             Usage::Any(pair, op) => compared(&pair.left.expr, *op, "any"),
             Usage::All(pair, op) => compared(&pair.left.expr, *op, "all"),
@@ -146,6 +240,7 @@ impl<'p> Naming<'p> {
         Naming {
             names: given.iter().filter_map(known).collect(),
             params: self.params,
+            form: self.form,
         }
     }
 
@@ -156,13 +251,14 @@ impl<'p> Naming<'p> {
         Naming {
             names: names.collect(),
             params: self.params,
+            form: self.form,
         }
     }
 
     /// What is in a slot; a slot without a name shows as one.
     pub fn slot(&self, slot: usize) -> String {
         let name = self.names.get(&slot).cloned();
-        name.unwrap_or_else(|| format!("`column {slot}`"))
+        name.unwrap_or_else(|| slot_name(slot))
     }
 
     /// The text of several conditions, all of which must hold.
@@ -244,6 +340,16 @@ impl<'p> Naming<'p> {
             F::Aggregate(aggregate, _) => self.aggregate(aggregate),
         }
     }
+}
+
+/// What a slot is called that has no name.
+fn slot_name(slot: usize) -> String {
+    format!("`column {slot}`")
+}
+
+fn full_name(stored: &Table, table: &str, column: &str) -> String {
+    let (database, table, column) = (quoted(&stored.database), quoted(table), quoted(column));
+    format!("{database}.{table}.{column}")
 }
 
 /// The columns of the index that a search asks.

@@ -62,8 +62,11 @@ pub(super) fn windowed(mut step: Step, windowing: &Windowing, within: &Within<'_
                 true => ", each partition by itself",
                 false => "",
             };
+            let first = windowing.first.as_ref();
+            let first = first.filter(|_| windowing.in_turn || window.partition == 0);
+            let chunk = per_chunk(first.and_then(|first| constant(first, naming)));
             step = step
-                .above("sort", format!("Sort: {keys}{each}"))
+                .above("sort", format!("Sort: {keys}{each}{chunk}"))
                 .at(address, Place::Admitted);
         }
         let mut calls = Vec::new();
@@ -107,16 +110,20 @@ pub(super) fn sort(
         };
         count.checked_add(offset)
     });
-    let chunk = match wanted {
-        Some(rows) => format!(", limit input to {rows} row(s) per chunk"),
-        None => String::new(),
-    };
+    let chunk = per_chunk(wanted);
     let operation = format!("Sort: {}{chunk}", keys.join(", "));
     let step = step.above("sort", operation).with("sort_fields", keys);
     match wanted {
         Some(rows) => step.with("per_chunk_limit", rows),
         None => step,
     }
+}
+
+/// What is said of a sort that keeps so many rows.
+fn per_chunk(wanted: Option<u64>) -> String {
+    wanted.map_or_else(String::new, |rows| {
+        format!(", limit input to {rows} row(s) per chunk")
+    })
 }
 
 /// LIMIT.

@@ -56,6 +56,8 @@ pub enum Place {
     Grouped,
     /// The rows that HAVING admits.
     Admitted,
+    /// Those of them that conditions on window functions' results admit.
+    Windowed,
     /// The result.
     Result,
     /// The result of a query of several blocks, of which it is the first.

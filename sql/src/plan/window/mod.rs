@@ -10,12 +10,12 @@ mod spec;
 pub(super) use spec::NamedWindow;
 
 use super::{
-    Aggregate, AggregateFunction, Block, Computed, Planner, SortKey,
+    Aggregate, AggregateFunction, Block, Computed, Condition, Planner, SortKey,
     place::add_slots,
     scope::{Names, slot_expr},
     walk,
 };
-use crate::expr::{Expr, ExprType, infer};
+use crate::expr::{BinaryOp, Expr, ExprType, infer};
 use cohort_engine::types::ColumnType;
 use std::collections::BTreeSet;
 
@@ -31,6 +31,10 @@ pub struct Windowing {
     /// There is one window, and the access path of the only source gives the rows of its partitions one
     /// after the other, in its order, if all its bounds can be used with the values they have.
     pub in_turn: bool,
+    /// Whoever reads the block's rows wants those only, with their results, that these admit.
+    pub admitted: Vec<Condition>,
+    /// There is one window, and of each of its partitions so many rows are wanted at most, the first ones.
+    pub first: Option<Expr>,
 }
 
 /// A value that a call needs of each row.
@@ -245,11 +249,22 @@ impl Planner<'_> {
             windows,
             kept: Vec::new(),
             in_turn: false,
+            admitted: Vec::new(),
+            first: None,
         });
     }
 }
 
 impl Windowing {
+    /// Has it give only rows that meet these conditions.
+    pub(super) fn admit(&mut self, conditions: Vec<Condition>) {
+        self.first = match self.windows.as_slice() {
+            [window] => conditions.iter().find_map(|c| window.first(&c.expr)),
+            _ => None,
+        };
+        self.admitted = conditions;
+    }
+
     /// The slots that the functions read of rows, and those of their results.
     pub(super) fn slots(&self, visit: &mut dyn FnMut(usize)) {
         for window in &self.windows {
@@ -258,6 +273,49 @@ impl Windowing {
             }
             window.calls.iter().for_each(|call| call.slots(visit));
         }
+    }
+}
+
+impl Window {
+    /// How many rows of each partition can meet a condition at most, `ROW_NUMBER() … <= 10` say, if none
+    /// behind them matters to them.
+    fn first(&self, condition: &Expr) -> Option<Expr> {
+        let looks_back = |call: &WindowCall| match &call.function {
+            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => true,
+            WindowFunction::PercentRank
+            | WindowFunction::CumeDist
+            | WindowFunction::Ntile(_)
+            | WindowFunction::Neighbour { .. }
+            | WindowFunction::First(_)
+            | WindowFunction::Last(_)
+            | WindowFunction::Nth(..)
+            | WindowFunction::Aggregate(..) => false,
+        };
+        let is_number = |expr: &Expr| {
+            let number = |call: &WindowCall| {
+                matches!(call.function, WindowFunction::RowNumber)
+                    && walk::slot(expr) == Some(call.slot)
+            };
+            self.calls.iter().any(number)
+        };
+        let most = match condition {
+            Expr::Between {
+                expr,
+                high,
+                negated: false,
+                ..
+            } if is_number(expr) => high,
+            Expr::Binary {
+                op, left, right, ..
+            } => match op {
+                BinaryOp::LtEq | BinaryOp::Lt | BinaryOp::Eq if is_number(left) => right,
+                BinaryOp::GtEq | BinaryOp::Gt | BinaryOp::Eq if is_number(right) => left,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let all = self.calls.iter().all(looks_back) && walk::is_constant(most);
+        all.then(|| most.as_ref().clone())
     }
 }
 
