@@ -8,9 +8,12 @@ refuse what is locked. A transaction finds its own rows by each index, also unde
 kill -9, and then all indexes tell of the same rows, which are those of the transactions that were acknowledged, and of
 those whose answer was lost with the server.
 
+Nobody waits for a statement that stands still, because it waits for a row or for its client, but who wants its rows.
+
   .ci/clients/bulk_beside.py [ROUNDS [SECONDS [SEED]]]
 """
 
+import os
 import random
 import signal
 import sys
@@ -161,6 +164,64 @@ def pass_over(own, roll, session, cursor):
     session.commit()
 
 
+def until(holds):
+    """Waits until something is so."""
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it has not come to that"
+        time.sleep(0.01)
+
+
+def go_on_beside(cursors):
+    """Others lock ranges where nobody has a row."""
+    for cursor in cursors:
+        cursor.execute("SET innodb_lock_wait_timeout = 5")
+        for sql in ("UPDATE t SET s = 'x' WHERE k = 500000", "SELECT id FROM t WHERE k BETWEEN 500000 AND 500010 FOR UPDATE",
+                    "SELECT id FROM t WHERE s = 'none' FOR SHARE NOWAIT", "DELETE FROM t WHERE k BETWEEN 600000 AND 600010"):
+            cursor.execute(sql)
+
+
+def waiting(server):
+    """A statement that waits for a row is waited for by nobody whose rows are others."""
+    holder, other, slow, watch = (server.connect(database="d", autocommit=True) for _ in range(4))
+    holder.begin()
+    holder.cursor().execute("INSERT INTO t VALUES (11000, 700000, NULL, 'mine', '[]')")
+    rows = []
+    thread = threading.Thread(target=lambda: rows.append(slow.cursor().execute("INSERT INTO t SELECT * FROM source")))
+    thread.start()
+    until(lambda: watch.cursor().execute("SELECT 1 FROM performance_schema.data_lock_waits"))
+    for level in ("REPEATABLE READ", "READ COMMITTED"):
+        other.cursor().execute(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+        go_on_beside([other.cursor(), holder.cursor()])
+    assert thread.is_alive()
+    holder.rollback()
+    thread.join(60)
+    assert rows == [12_000], rows
+
+
+def pausing(server):
+    """A LOAD DATA whose client pauses is waited for by nobody whose rows are others."""
+    pipe = server.directory / "pipe"
+    os.mkfifo(pipe)
+    loader, other, watch = (server.connect(database="d", autocommit=True, local_infile=True) for _ in range(3))
+    rows = []
+    thread = threading.Thread(target=lambda: rows.append(
+        loader.cursor().execute(f"LOAD DATA LOCAL INFILE '{pipe}' INTO TABLE t")))
+    thread.start()
+    with open(pipe, "w") as file:
+        for number in range(20_000, 50_000):
+            file.write(f"{number}\t{number % 1000}\t{number}\ts{number % 97}\t[{number % 89}]\n")
+        file.flush()
+        watch.cursor().execute("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
+        until(lambda: watch.cursor().execute("SELECT 1 FROM t WHERE id = 40000"))
+        go_on_beside([other.cursor()])
+        assert thread.is_alive()
+        file.write("50000\t500000\t50000\ts\t[]\n")
+    thread.join(60)
+    pipe.unlink()
+    assert rows == [30_001], rows
+
+
 def check(server, own):
     session = server.connect(database="d", autocommit=True)
     cursor = session.cursor()
@@ -194,6 +255,9 @@ def main():
                         "CREATE TABLE source (id INT PRIMARY KEY, k INT, u INT, s VARCHAR(20), j JSON)",
                         "SET cte_max_recursion_depth = 100000", SOURCE):
                 cursor.execute(sql)
+            waiting(server)
+            pausing(server)
+            cursor.execute("DELETE FROM t")
             own = Round(server, seconds, seed + number)
             acts = [insert, insert, load, duplicate, lock_range, lock_range, update, pass_over]
             threads = [threading.Thread(target=own.guarded, args=(act, at)) for at, act in enumerate(acts)]

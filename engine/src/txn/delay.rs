@@ -11,12 +11,10 @@
 //! many, and when others want them.
 //!
 //! Others do: who locks a range of such an index waits for the X locks of others' entries in it, and
-//! those of kept entries are not taken yet. One lock stands for all of them, [`ALL_ENTRIES`], which
-//! those who keep entries share. It goes as soon as the entries have their own. If somebody waits for it,
-//! they come with the next row, and no more are kept: that table has other users. READ UNCOMMITTED
-//! finds kept entries when they have come.
-//!
-//! [`ALL_ENTRIES`]: super::lock::rows::ALL_ENTRIES
+//! those of kept entries are not taken yet. So he says that he wants them, and waits a moment: they
+//! come with the next row, and no more are kept, for that table has other users. If that row is long in
+//! coming he locks the range all the same, and entries that come into it wait for him (see
+//! `lock::keepers`). READ UNCOMMITTED finds kept entries when they have come.
 //!
 //! **Example.** A LOAD DATA of a million rows with an index on a random number. The first 4,096 entries
 //! come one by one. The others, 48 bytes each, are kept, sorted in 0.2 s, and then come in 0.4 s,
@@ -81,8 +79,7 @@ impl Txn {
         }
         Ok(())
     }
-    /// Forgets the entries that are yet to come, and gives the locks back that stand for them; no more
-    /// come late.
+    /// Forgets the entries that are yet to come, and tells those who wait for them; no more come late.
     pub(super) fn drop_late(&mut self) {
         self.late.delay = Delay::Off;
         self.late.entries.clear();
@@ -119,7 +116,7 @@ impl Txn {
             }
         }
     }
-    /// Takes the locks for the entries of all indexes that are not unique. One where others have range
+    /// Says that it keeps the entries of all indexes that are not unique. One where others have range
     /// locks keeps its entries' order of coming.
     fn begin_delay(&mut self, table: &Table) {
         self.late.delay = Delay::Off;
@@ -128,7 +125,7 @@ impl Txn {
         }
         for index in table.indexes.iter().filter(|index| !index.unique) {
             let locks = self.engine.locks.tree(index.tree);
-            if locks.lock_entries(&self.descriptor) {
+            if locks.keep_entries(&self.descriptor) {
                 self.late.trees.push(locks);
                 self.late.delay = Delay::On;
             }

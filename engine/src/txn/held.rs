@@ -1,6 +1,7 @@
 //! The row and range locks that a transaction has.
 
 use super::{
+    chunks::Chunks,
     descriptor::Descriptor,
     lock::{row::Name, rows, tree::TreeLocks},
 };
@@ -11,7 +12,7 @@ use std::sync::Arc;
 /// The row and range locks of a transaction.
 #[derive(Default)]
 pub(super) struct HeldLocks {
-    pub held: Vec<HeldLock>,
+    pub held: Chunks<HeldLock>,
     /// The lock tables it used, each once.
     pub trees: SmallVec<[LockTree; 4]>,
     /// How many range locks it has.

@@ -23,7 +23,7 @@ pub(super) struct LateEntries {
     pub delay: Delay,
     /// Those that are kept.
     pub entries: Vec<TreeKey>,
-    /// The indexes they are of, where the transaction has the lock that stands for all entries.
+    /// The indexes they are of, which know that the transaction keeps some.
     pub trees: SmallVec<[Arc<TreeLocks>; 2]>,
 }
 

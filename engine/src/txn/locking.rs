@@ -6,7 +6,6 @@ use super::{
     lock::{
         Target,
         row::Name,
-        rows::ALL_ENTRIES,
         tree::{Attempt, TreeLocks},
     },
     transaction::Txn,
@@ -19,7 +18,7 @@ use crate::{
 };
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 impl Txn {
@@ -162,6 +161,7 @@ impl Txn {
         let known = known.ok_or_else(|| broken("the lock table of every lock is noted"))?;
         known.ranges = true;
         let locks = Arc::clone(&known.locks);
+        self.await_entries(&locks, conflict)?;
         for round in 0.. {
             if conflict == OnConflict::Skip {
                 let more = locks.seize_range(&self.descriptor, low, high);
@@ -181,6 +181,24 @@ impl Txn {
         }
         self.check_locks()
     }
+    /// Waits a moment for entries of an index that others keep for later.
+    fn await_entries(
+        &mut self,
+        locks: &Arc<TreeLocks>,
+        conflict: OnConflict,
+    ) -> Result<(), TxnError> {
+        let patience = match conflict {
+            OnConflict::Wait => self.engine.locks.patience(),
+            OnConflict::Fail | OnConflict::Skip => Duration::ZERO,
+        };
+        if let Some((waiter, until)) = locks.await_entries(&self.descriptor, patience) {
+            self.descriptor.identify(|| self.engine.locks.now_us());
+            let until = [Some(until), deadline(self.options.lock_wait_ms)];
+            let until = until.into_iter().flatten().min();
+            self.wait(&waiter, Target::Entries(Arc::clone(locks)), until)?;
+        }
+        Ok(())
+    }
     /// Waits until the insert that holds the lock `name` is over: having held it for a moment is
     /// proof.
     pub(super) fn wait_for(
@@ -190,11 +208,7 @@ impl Txn {
         conflict: OnConflict,
     ) -> Result<(), TxnError> {
         let before = self.locks.held.len();
-        let mode = match name == ALL_ENTRIES {
-            true => LockMode::Exclusive,
-            false => LockMode::Shared,
-        };
-        self.lock(tree, name, mode, conflict)?;
+        self.lock(tree, name, LockMode::Shared, conflict)?;
         if self.locks.held.len() > before {
             self.release_last();
         }
@@ -214,21 +228,22 @@ impl Txn {
         let known = self.locks.tree(place)?;
         Ok(known.locks.has_foreign(&self.descriptor, low, high))
     }
-    /// The names of the row locks X that others hold in a range.
-    pub(super) fn foreign_locks(
+    /// The names of the row locks X that others hold in a range, after a moment's wait for entries that they
+    /// keep for later.
+    pub(super) fn pending_inserts(
         &mut self,
         tree: TreeId,
         low: &[u8],
         high: Option<&[u8]>,
-    ) -> Vec<Name> {
+        conflict: OnConflict,
+    ) -> Result<Vec<Name>, TxnError> {
         if is_temporary(tree) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let place = self.lock_tree(tree);
-        let known = self.locks.trees.get(place);
-        known.map_or_else(Vec::new, |known| {
-            known.locks.foreign(&self.descriptor, low, high)
-        })
+        let locks = Arc::clone(&self.locks.tree(place)?.locks);
+        self.await_entries(&locks, conflict)?;
+        Ok(locks.foreign(&self.descriptor, low, high))
     }
     /// Gives back a lock that is not among those it has any more.
     fn give_back(&mut self, lock: &HeldLock) {
@@ -254,15 +269,18 @@ impl Txn {
     }
     /// Gives back those that were taken after the first `from`, up to `to` of them.
     pub(super) fn release_between(&mut self, from: usize, to: usize) {
-        let to = to.min(self.locks.held.len());
-        let gone: Vec<HeldLock> = self.locks.held.drain(from.min(to)..to).collect();
-        for lock in gone {
-            self.give_back(&lock);
+        let mut later = Vec::new();
+        while self.locks.held.len() > to {
+            later.extend(self.locks.held.pop());
+        }
+        self.release_since(from);
+        for lock in later.into_iter().rev() {
+            self.locks.held.push(lock);
         }
     }
     /// Makes the locks taken after the first `kept` shared.
     pub(super) fn downgrade_since(&mut self, kept: usize) {
-        for lock in self.locks.held.get(kept..).unwrap_or_default() {
+        for lock in (kept..).map_while(|at| self.locks.held.get(at)) {
             if let Ok(locks) = self.locks.table(lock) {
                 locks.downgrade(&self.descriptor, &lock.name);
             }
@@ -277,8 +295,9 @@ impl Txn {
             };
             if self.is_vacant(locks.tree, &lock.name) {
                 locks.release(&self.descriptor, &lock.name);
-                let gone = self.locks.held.swap_remove(place);
-                self.locks.forget(&gone.name);
+                if let Some(gone) = self.locks.held.swap_remove(place) {
+                    self.locks.forget(&gone.name);
+                }
             } else {
                 place += 1;
             }
@@ -297,15 +316,16 @@ impl Txn {
         if !self.reads_committed() {
             return;
         }
-        let new = self.locks.held.get(self.locks.kept..).unwrap_or_default();
-        let place = new.iter().rposition(|lock| {
+        let mut new = self.locks.kept..self.locks.held.len();
+        let place = new.rfind(|place| {
             let mine = |locks: &TreeLocks| locks.tree == tree;
-            lock.name.as_slice() == key && self.locks.table(lock).is_ok_and(mine)
+            let lock = self.locks.held.get(*place);
+            lock.is_some_and(|lock| {
+                lock.name.as_slice() == key && self.locks.table(lock).is_ok_and(mine)
+            })
         });
-        if let Some(place) = place {
-            let last = self.locks.held.len() - 1;
-            self.locks.held.swap(self.locks.kept + place, last);
-            self.release_last();
+        if let Some(lock) = place.and_then(|place| self.locks.held.swap_remove(place)) {
+            self.give_back(&lock);
         }
     }
     pub(super) fn release_locks(&mut self) {
@@ -314,18 +334,13 @@ impl Txn {
         if self.locks.held.len() > CHUNK {
             self.locks.release_whole(&self.descriptor);
         }
-        let mut rest = self.locks.held.as_slice();
-        while let Some(first) = rest.first() {
-            let same = rest
-                .iter()
-                .take_while(|lock| lock.tree == first.tree)
-                .count();
-            let (now, later) = rest.split_at(same.min(CHUNK));
-            let names = now.iter().map(|lock| lock.name.as_slice());
-            if let Ok(locks) = self.locks.table(first) {
+        let pieces = self.locks.held.slices().flat_map(|held| held.chunks(CHUNK));
+        let of_one_table = pieces.flat_map(|held| held.chunk_by(|a, b| a.tree == b.tree));
+        for held in of_one_table {
+            let names = held.iter().map(|lock| lock.name.as_slice());
+            if let Some(Ok(locks)) = held.first().map(|lock| self.locks.table(lock)) {
                 locks.release_all(&self.descriptor, names, false);
             }
-            rest = later;
         }
         for known in self.locks.trees.iter().filter(|known| known.ranges) {
             known

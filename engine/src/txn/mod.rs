@@ -43,6 +43,7 @@ mod building;
 mod check;
 mod checkpoint;
 mod checkpointer;
+mod chunks;
 mod claim;
 mod commit;
 mod compact;

@@ -3,7 +3,6 @@
 use super::{
     LockMode, OnConflict, Read, TxnError,
     entry::{has_null, row_key_start, successor},
-    lock::rows::ALL_ENTRIES,
     transaction::{TreeKind, Txn},
 };
 use crate::{
@@ -334,15 +333,7 @@ impl Scan {
     ) -> Result<bool, TxnError> {
         let tree = passed.low.tree();
         let high = (passed.high.tree() == tree).then(|| passed.high.key());
-        let foreign = |txn: &mut Txn| txn.foreign_locks(tree, passed.low.key(), high);
-        let mut pending = foreign(txn);
-        while pending
-            .first()
-            .is_some_and(|name| name.as_slice() == ALL_ENTRIES)
-        {
-            txn.wait_for(tree, ALL_ENTRIES, conflict)?;
-            pending = foreign(txn);
-        }
+        let mut pending = txn.pending_inserts(tree, passed.low.key(), high, conflict)?;
         if pending.is_empty() {
             return Ok(false);
         }

@@ -3,6 +3,7 @@
 use super::{
     TxnError,
     beside::Besides,
+    chunks::Chunks,
     row_change::{Row, RowChange},
     temporary::TemporaryTable,
 };
@@ -39,8 +40,8 @@ struct Undo {
 /// changes in order, for the log.
 #[derive(Default)]
 pub(super) struct WriteSet {
-    undo: Vec<Undo>,
-    changes: Vec<Change>,
+    undo: Chunks<Undo>,
+    changes: Chunks<Change>,
     /// The rows as they were, one behind the other.
     before: Vec<u8>,
     /// How long all rows are as they are now, in bytes.
@@ -193,7 +194,7 @@ impl WriteSet {
     /// The rows added less those deleted, by position in the list of tables.
     pub fn row_counts(&self, tables: usize) -> Vec<i64> {
         let mut counts = vec![0; tables];
-        for change in &self.changes {
+        for change in self.changes.iter() {
             let count = match change.kind {
                 RowsKind::Write => 1,
                 RowsKind::Update => 0,
@@ -217,7 +218,7 @@ impl WriteSet {
         batch.reserve(self.image_bytes());
         let mut statement = None;
         let mut besides: BTreeMap<TableId, Besides> = BTreeMap::new();
-        for change in &self.changes {
+        for change in self.changes.iter() {
             if statement.is_some_and(|statement| statement != change.statement) {
                 batch.end_statement();
             }

@@ -53,6 +53,7 @@
 //! in the store); granting without order, which is faster for a hot row but starves.
 
 mod info;
+mod keepers;
 pub(super) mod mdl;
 pub(super) mod row;
 pub(super) mod rows;
@@ -94,12 +95,14 @@ pub(super) enum Target {
     Row(Arc<TreeLocks>, Name),
     /// A metadata lock.
     Table(Arc<TableState>, TableLock),
+    /// Entries that others keep for later: see `keepers`.
+    Entries(Arc<TreeLocks>),
 }
 
 impl Target {
     fn scope(&self) -> LockScope {
         match self {
-            Target::Row(..) => LockScope::Row,
+            Target::Row(..) | Target::Entries(_) => LockScope::Row,
             Target::Table(table, _) => match MetadataObject::of(table) {
                 MetadataObject::Table(_) => LockScope::Table,
                 MetadataObject::Writes => LockScope::Read,
@@ -147,7 +150,13 @@ pub(super) struct LockManager {
     registry: Arc<Registry>,
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
     listener: OnceLock<LongWaits>,
+    /// How long entries that others keep are waited for, in milliseconds.
+    patience_ms: AtomicU64,
 }
+
+/// Entries that others keep are waited for so long, in milliseconds. A million come in 0.5 s; but more
+/// than this nobody should be late for rows that he has nothing to do with.
+const PATIENCE_MS: u64 = 100;
 
 /// Who is told of long waits: the holder's session, its statement, how long.
 pub(super) type LongWaits = Box<dyn Fn(u64, &str, Duration) + Send + Sync>;
@@ -173,7 +182,18 @@ impl LockManager {
             registry: Arc::clone(registry),
             clock: Box::new(clock),
             listener: OnceLock::new(),
+            patience_ms: AtomicU64::new(PATIENCE_MS),
         }
+    }
+    /// How long entries that others keep are waited for.
+    pub fn patience(&self) -> Duration {
+        Duration::from_millis(self.patience_ms.load(Ordering::Relaxed))
+    }
+    /// Changes that, for tests that are not to depend on time.
+    #[cfg(test)]
+    pub fn set_patience(&self, patience: Duration) {
+        let ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        self.patience_ms.store(ms, Ordering::Relaxed);
     }
     /// The lock table of a tree.
     pub fn tree(&self, tree: TreeId) -> Arc<TreeLocks> {
@@ -203,7 +223,7 @@ impl LockManager {
         deadline: Option<Instant>,
     ) -> Result<Woken, TxnError> {
         let who = Arc::clone(&waiter.descriptor);
-        let is_row = matches!(target, Target::Row(..));
+        let is_row = target.scope() == LockScope::Row;
         let awaits_users = target.awaits_users();
         if awaits_users {
             self.count_hold();
@@ -294,6 +314,14 @@ impl LockManager {
         target: &Target,
         woken: Woken,
     ) -> Result<Woken, TxnError> {
+        if let Target::Entries(tree) = target {
+            tree.forget_awaiting(waiter);
+            return match woken {
+                Woken::Killed => Err(TxnError::Killed),
+                // They are there, or are not waited for any longer.
+                _ => Ok(Woken::Retry),
+            };
+        }
         if tree::goes_on(woken) {
             return Ok(woken);
         }
@@ -309,6 +337,7 @@ impl LockManager {
         let granted = match target {
             Target::Row(tree, name) => tree.cancel(waiter, name),
             Target::Table(table, _) => table.metadata_lock.cancel(waiter),
+            Target::Entries(_) => false,
         };
         if granted {
             return Ok(Woken::Granted);
@@ -334,6 +363,7 @@ impl LockManager {
                 found.extend(blockers.ahead);
                 found
             }
+            Target::Entries(tree) => tree.keepers(&waiter.descriptor),
         }
     }
     /// Notes who waits for what, and looks for cycles through it.
@@ -352,6 +382,8 @@ impl LockManager {
         let followed = match target {
             Target::Row(tree, name) => tree.is_followed(waiter, name),
             Target::Table(..) => true,
+            // It ends by itself.
+            Target::Entries(_) => return,
         };
         let can_block = followed
             || who.locks.load(Ordering::Relaxed) > 0
@@ -382,7 +414,9 @@ impl LockManager {
         start: &Arc<Descriptor>,
     ) -> Option<Vec<Arc<Descriptor>>> {
         let next = |who: &Arc<Descriptor>| match waits.get(&identity(who)) {
-            Some(wait) if wait.waiter.is_waiting() => {
+            Some(wait)
+                if wait.waiter.is_waiting() && !matches!(wait.target, Target::Entries(_)) =>
+            {
                 let mut blockers = self.blockers(&wait.waiter, &wait.target);
                 // Taken from the end: holders before those who only stand before it in a queue,
                 // so that the shorter cycle is found first.
@@ -427,7 +461,8 @@ impl LockManager {
                     format!("tree {} key {key}", tree.tree)
                 }
                 Some(Target::Table(table, _)) => format!("table {}", table.id),
-                None => String::new(),
+                // Nobody in a cycle waits for these.
+                Some(Target::Entries(_)) | None => String::new(),
             },
             victim: place == victim,
         });
@@ -481,7 +516,7 @@ impl LockManager {
                 let who = Arc::clone(&wait.waiter.descriptor);
                 Some((who, Arc::clone(table), *mode))
             }
-            Target::Row(..) => None,
+            Target::Row(..) | Target::Entries(_) => None,
         });
         of_tables.collect()
     }

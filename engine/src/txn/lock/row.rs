@@ -95,12 +95,6 @@ impl RowLock {
             .iter()
             .any(|(holder, mode)| *mode == LockMode::Exclusive && !Arc::ptr_eq(holder, who))
     }
-    /// Whether other transactions hold it.
-    pub fn is_held_by_others(&self, who: &Arc<Descriptor>) -> bool {
-        self.holders
-            .iter()
-            .any(|(holder, _)| !Arc::ptr_eq(holder, who))
-    }
     pub fn hold(&mut self, who: &Arc<Descriptor>, mode: LockMode) {
         match self
             .holders

@@ -15,10 +15,6 @@ use std::{
     sync::Arc,
 };
 
-/// The name of the lock that stands for entries which a transaction keeps for later (see `delay`): the
-/// name of no entry is empty. Those who keep some share it; who waits for them asks for it X.
-pub(in super::super) const ALL_ENTRIES: &[u8] = &[];
-
 /// A name of at most 15 bytes as a number: its bytes, zeros behind them, then its length. Numbers sort
 /// as the names do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,19 +199,8 @@ impl Rows {
     pub fn remove(&mut self, name: &[u8]) {
         self.full.remove(name);
     }
-    /// Whether another transaction has the lock that stands for entries which are yet to come.
-    fn has_late_of_others(&self, who: &Arc<Descriptor>) -> bool {
-        // No other name is as short.
-        let single = self.single.first_key_value();
-        let single = single.filter(|(name, _)| **name == Short(0));
-        let full = self.full.first_key_value();
-        let full = full.filter(|(name, _)| name.as_slice() == ALL_ENTRIES);
-        single.is_some_and(|(_, row)| !row.is_of(who))
-            || full.is_some_and(|(_, row)| row.is_held_by_others(who))
-    }
     /// The names of the locks X that others hold from `low` to below `high`, and of that which comes
-    /// before if its name is how `low` begins: that of a unique entry is how its position begins. Before
-    /// them [`ALL_ENTRIES`], wherever the range is.
+    /// before if its name is how `low` begins: that of a unique entry is how its position begins.
     pub fn foreign(
         &self,
         who: &Arc<Descriptor>,
@@ -226,9 +211,6 @@ impl Rows {
             .before(who, low)
             .filter(|(name, _)| low.starts_with(name));
         let before = before.and_then(|(name, foreign)| foreign.then_some(name));
-        let late = self
-            .has_late_of_others(who)
-            .then(|| Name::from(ALL_ENTRIES));
         let end = high.map_or(Bound::Unbounded, Short::below);
         let single = self.single.range((Short::from(low), end));
         let single = single.filter(|(_, row)| row.is_foreign(who));
@@ -237,9 +219,7 @@ impl Rows {
         let full = full.filter(|(_, row)| row.is_foreign(who));
         let single = single.map(|(name, _)| name.name());
         let full = full.map(|(name, _)| name.clone());
-        let named = before.into_iter().chain(single).chain(full);
-        let named = named.filter(|name| name.as_slice() != ALL_ENTRIES);
-        late.into_iter().chain(named)
+        before.into_iter().chain(single).chain(full)
     }
     /// The last name below `low`, and whether another transaction holds its lock X.
     fn before(&self, who: &Arc<Descriptor>, low: &[u8]) -> Option<(Name, bool)> {

@@ -107,7 +107,7 @@ mod rows {
         }
         /// One of few names, as short and as long as those that are stored differently.
         fn name(&mut self) -> Vec<u8> {
-            let length = [0, 1, 4, 14, 15, 16, 17, 40][self.roll(self.lengths)];
+            let length = [1, 2, 4, 14, 15, 16, 17, 40][self.roll(self.lengths)];
             let last = [0, 1, 255][self.roll(3)];
             let fill = [0, 9][self.roll(2)];
             let mut name = vec![fill; length];
@@ -184,12 +184,9 @@ mod rows {
             let (who, low, high) = (self.roll(3), self.name(), self.name());
             let high = (self.roll(4) > 0).then_some(high);
             let others = self.held.iter().filter(|((_, holder), _)| *holder != who);
-            // The lock of entries that are yet to come lies in every range, whatever its mode.
-            let mut late = others.clone().map(|((name, _), _)| name);
-            let late = late.find(|name| name.is_empty());
             let foreign = others.filter(|(_, mode)| **mode == LockMode::Exclusive);
             let foreign = foreign.map(|((name, _), _)| name);
-            let foreign: BTreeSet<&Vec<u8>> = foreign.filter(|name| !name.is_empty()).collect();
+            let foreign: BTreeSet<&Vec<u8>> = foreign.collect();
             let last = self.held.keys().map(|(name, _)| name);
             let last = last.filter(|name| **name < low).max();
             let before = last.filter(|name| low.starts_with(name) && foreign.contains(name));
@@ -202,7 +199,6 @@ mod rows {
                     .filter(inside)
                     .copied()
                     .chain(before)
-                    .chain(late)
                     .collect(),
             };
             let tree = &self.story.tree;

@@ -7,8 +7,9 @@ use super::{
         waiter::{Waiter, Woken},
     },
     info::{LockInfo, LockKind},
+    keepers::Keepers,
     row::{Name, Request, compatible},
-    rows::{ALL_ENTRIES, Place, Rows},
+    rows::{Place, Rows},
 };
 use crate::types::TreeId;
 use parking_lot::Mutex;
@@ -17,6 +18,7 @@ use std::{
     collections::BTreeMap,
     ops::Bound,
     sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
 };
 
 /// The lock table of one tree.
@@ -31,6 +33,7 @@ struct State {
     rows: Rows,
     ranges: Vec<(Arc<Descriptor>, Ranges)>,
     inserts: Vec<BlockedInsert>,
+    keepers: Keepers,
 }
 
 /// An insert that waits for others' range locks to go.
@@ -243,9 +246,9 @@ impl TreeLocks {
                 false => Attempt::Held,
             };
         }
-        // Who is to be waited for before a range is locked may insert there.
-        let is_awaited = state.rows.held_by(who, ALL_ENTRIES).is_some();
-        let is_stopped = ranges.any(|ranges| match is_awaited {
+        // Entries of rows that were there before may come where a range is to be locked.
+        let keeps = state.keepers.has(who);
+        let is_stopped = ranges.any(|ranges| match keeps {
             true => ranges.covers(position),
             false => ranges.stops(position),
         });
@@ -263,25 +266,37 @@ impl TreeLocks {
         }
         state.lock_row(who, name, LockMode::Exclusive, wait)
     }
-    /// Locks what stands for all entries that `who` will insert; false: others have range locks, or wait
-    /// for such entries, and nothing is locked.
-    pub fn lock_entries(&self, who: &Arc<Descriptor>) -> bool {
+    /// Notes that a transaction keeps entries for later; false: others have range locks, or want such
+    /// entries, and it is to keep none.
+    pub fn keep_entries(&self, who: &Arc<Descriptor>) -> bool {
         let mut state = self.state.lock();
-        if state.foreign_ranges(who).next().is_some() {
-            return false;
-        }
-        let attempt = state.lock_row(who, ALL_ENTRIES, LockMode::Shared, false);
-        matches!(attempt, Attempt::Granted)
+        let has_ranges = state.foreign_ranges(who).next().is_some();
+        !has_ranges && state.keepers.add(who)
     }
-    /// Whether somebody waits for entries that are yet to come.
+    /// Whether somebody wants entries that are yet to come.
     pub fn awaits_entries(&self) -> bool {
-        let state = self.state.lock();
-        let shared = state.rows.shared(ALL_ENTRIES);
-        shared.is_some_and(|row| !row.queue.is_empty())
+        self.state.lock().keepers.are_awaited()
     }
-    /// Gives back the lock that stands for all entries: they are there, or will not come.
+    /// The entries that a transaction kept are there, or will not come.
     pub fn release_entries(&self, who: &Arc<Descriptor>) {
-        self.release(who, ALL_ENTRIES);
+        self.state.lock().keepers.remove(who);
+    }
+    /// Says that `who` wants the entries that others keep; what it is to sleep on, and until when, if it
+    /// is to wait for them.
+    pub fn await_entries(
+        &self,
+        who: &Arc<Descriptor>,
+        patience: Duration,
+    ) -> Option<(Arc<Waiter>, Instant)> {
+        self.state.lock().keepers.await_entries(who, patience)
+    }
+    /// The wait for entries is over.
+    pub fn forget_awaiting(&self, waiter: &Arc<Waiter>) {
+        self.state.lock().keepers.forget(waiter);
+    }
+    /// The others who keep entries.
+    pub fn keepers(&self, who: &Arc<Descriptor>) -> Vec<Arc<Descriptor>> {
+        self.state.lock().keepers.others(who).cloned().collect()
     }
     /// Adds a range lock, unless another transaction holds a row lock X in it (an insert that is
     /// not committed, above all): then returns that lock's name, to be waited for. Else returns by

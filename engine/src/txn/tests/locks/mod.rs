@@ -18,6 +18,7 @@ use std::{
     collections::BTreeMap,
     fmt::Write,
     sync::mpsc::{Receiver, Sender, channel},
+    time::Duration,
 };
 
 struct Client {
@@ -34,10 +35,14 @@ struct Script {
     clients: BTreeMap<String, Client>,
 }
 
+/// Entries that others keep are waited for so long: nothing is to depend on time.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
 impl Script {
     fn new() -> Script {
         let disk = disk();
         let engine = Arc::new(open(&disk.env()));
+        engine.inner.locks.set_patience(PATIENCE);
         let table = create(&engine);
         let mut txn = begin(&engine, Isolation::ReadCommitted);
         for id in [10, 20, 30] {
@@ -83,6 +88,13 @@ impl Script {
             "locks" => self.print_locks(&mut out),
             "deadlock" => self.print_deadlock(&mut out),
             "kill" => self.client(&words[1]).owner.kill(),
+            "patience" => {
+                let patience = match words[1].as_str() {
+                    "ends" => Duration::ZERO,
+                    _ => PATIENCE,
+                };
+                self.engine.inner.locks.set_patience(patience);
+            }
             name => {
                 let text = words[1..].join(" ");
                 let client = self.client(name);
