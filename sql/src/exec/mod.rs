@@ -396,12 +396,18 @@ impl<'a> ExecContext<'a> {
     }
 }
 
+/// Whether a table is still what it was when something was compiled for it: an index that a plan reads may be
+/// gone, a constraint may have come.
+pub(crate) fn is_same(known: &Arc<Table>, current: &Arc<Table>) -> bool {
+    Arc::ptr_eq(known, current) || known == current
+}
+
 /// Takes the metadata locks of a plan's tables. `false`: a table was changed since, and the
 /// statement must be compiled again.
 pub fn use_tables(plan: &Plan, engine: &Engine, txn: &mut Txn) -> Result<bool, SqlError> {
     for TableUse { table, writes, .. } in &plan.tables {
         match txn.use_table(table, *writes)? {
-            Some(current) if current.id == table.id && current.since == table.since => {}
+            Some(current) if is_same(table, &current) => {}
             _ => return Ok(false),
         }
     }

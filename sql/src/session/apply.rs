@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    exec::{self, Stop, Target},
+    exec::{self, Stop, Target, is_same},
     expr::EvalContext,
     plan::{Body, Default_, Demands, Relations},
     replication::ReplicationFilter,
@@ -294,7 +294,7 @@ fn use_tables(
     txn: &mut Txn,
 ) -> Result<bool, SqlError> {
     let same = |table: &Arc<Table>, current: Option<Arc<Table>>| {
-        current.is_some_and(|current| current.id == table.id && current.since == table.since)
+        current.is_some_and(|current| is_same(table, &current))
     };
     if !same(&known.table, txn.use_table(&known.table, true)?) {
         return Ok(false);
