@@ -27,6 +27,7 @@ fn table() -> Table {
         primary: None,
         indexes: Vec::new(),
         since: 0,
+        built: Vec::new(),
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,

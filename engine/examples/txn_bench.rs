@@ -64,6 +64,7 @@ fn table(engine: &Engine) -> Table {
         primary: Some(index(rows, "PRIMARY", 0, true)),
         indexes: vec![index(engine.new_id(), "k", 1, false)],
         since: 0,
+        built: Vec::new(),
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,

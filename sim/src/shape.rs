@@ -210,6 +210,7 @@ impl Shape {
                 .map(|(name, unique, part)| index(engine, name, unique, vec![part]))
                 .collect(),
             since: 0,
+            built: Vec::new(),
             collation: Collation::Utf8mb40900AiCi,
             comment: String::new(),
             auto_increment_min: 0,

@@ -474,7 +474,7 @@ impl Inner {
             }
             SchemaChange::CreateTable(mut new) => {
                 free(&new.database, &new.name)?;
-                new.since = 0;
+                new.begin_anew();
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::DropTables(ids) => {
@@ -497,8 +497,9 @@ impl Inner {
                 if (&new.database, &new.name) != (&old.database, &old.name) {
                     free(&new.database, &new.name)?;
                 }
-                let built = !build::fresh_indexes(before, &new).is_empty();
-                new.since = if built { 0 } else { before.since };
+                let fresh = build::fresh_indexes(before, &new).trees();
+                (new.since, new.built) = (before.since, before.built.clone());
+                new.note_built(fresh);
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Describe { old, new } => {
@@ -510,7 +511,7 @@ impl Inner {
                 if new.full_name() != old.full_name() {
                     free(&new.database, &new.name)?;
                 }
-                new.since = 0;
+                new.begin_anew();
                 records.push(dictionary::put_table(&new));
             }
             SchemaChange::Rebuild { old, mut new, .. } => {
@@ -518,7 +519,7 @@ impl Inner {
                 if (&new.database, &new.name) != (&old.database, &old.name) {
                     free(&new.database, &new.name)?;
                 }
-                new.since = 0;
+                new.begin_anew();
                 replaced = Some((old.id, new.id));
                 records.push(dictionary::drop_table(old.id));
                 records.push(dictionary::put_table(&new));
@@ -539,7 +540,7 @@ impl Inner {
         let mut new = table.clone();
         new.id = new_id();
         new.rows = new_id();
-        new.since = 0;
+        new.begin_anew();
         new.auto_increment_min = 0;
         if let Some(primary) = &mut new.primary {
             primary.tree = new.rows;

@@ -266,10 +266,7 @@ impl Dictionary {
             return Ok(());
         };
         let mut table: Table = parse(value)?;
-        if table.since == 0 {
-            table.since = seq;
-        }
-        if table.since == 0 {
+        if table.stamp(seq) && seq == 0 {
             self.unstamped.push(id);
         }
         self.last_id = table_trees(&table).fold(self.last_id.max(id), u32::max);
@@ -313,7 +310,7 @@ impl Dictionary {
                 continue;
             };
             let mut table = Table::clone(&entry.table);
-            table.since = seq;
+            table.stamp(seq);
             entry.table = Arc::new(table);
             if let Some(database) = self.databases.get_mut(&entry.table.database) {
                 let name = entry.table.name.clone();

@@ -22,6 +22,7 @@ impl Txn {
         let mut reader = Txn::new(&self.engine, &owner, self.options);
         // What it needs is kept for this one.
         reader.snapshot = Some(self.snapshot().clone());
+        reader.unreadable.clone_from(&self.unreadable);
         Some(reader)
     }
 

@@ -48,11 +48,19 @@ impl Txn {
         self.note_own_read();
         Some(exists)
     }
+    /// Fails with `TableChanged` if a tree is of an index that was built after the snapshot was taken.
+    pub(super) fn check_readable(&self, tree: TreeId) -> Result<(), TxnError> {
+        match self.unreadable.contains(&tree) {
+            true => Err(TxnError::TableChanged),
+            false => Ok(()),
+        }
+    }
     fn get_plain(&mut self, key: &TreeKey, value: &mut Vec<u8>) -> Result<bool, TxnError> {
         if !self.reads_uncommitted() {
             // The first plain read takes it, also one that finds an own row and does not need it:
             // what is read next is what was there then.
             self.take_snapshot();
+            self.check_readable(key.tree())?;
         }
         if let Some(exists) = self.get_own(key, value) {
             return Ok(exists);
@@ -233,6 +241,7 @@ impl Scan {
                 self.window.go_on_behind(&part, cursor.window());
             }
         } else {
+            txn.check_readable(tree)?;
             let window = &self.window;
             let cursor = self.cursor.get_or_insert_with(|| {
                 let snapshot = txn.snapshot();

@@ -57,6 +57,7 @@ impl Txn {
     ) -> Result<Found, TxnError> {
         let (view, seq) = match read {
             Read::Plain if !self.reads_uncommitted() => {
+                self.check_readable(text.index.tree)?;
                 let snapshot = self.snapshot();
                 (Arc::clone(&snapshot.view), snapshot.seq)
             }

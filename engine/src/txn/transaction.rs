@@ -42,6 +42,8 @@ pub struct Txn {
     pub(super) set_aside: Seq,
     /// Rows it has changed on top of versions that its snapshot does not see.
     pub(super) newer: Vec<TreeKey>,
+    /// The indexes of its tables that were built after its snapshot was taken.
+    pub(super) unreadable: Vec<TreeId>,
     /// Somebody else has what it held.
     detached: bool,
 }
@@ -92,6 +94,7 @@ impl Txn {
             late: LateEntries::default(),
             set_aside: 0,
             newer: Vec::new(),
+            unreadable: Vec::new(),
             detached: false,
         }
     }
@@ -102,6 +105,7 @@ impl Txn {
         self.locks.keep();
         self.writes.start_statement();
         if self.reads_committed() && self.snapshot.take().is_some() {
+            self.unreadable.clear();
             self.descriptor.clear_snapshot();
         }
     }
@@ -192,8 +196,14 @@ impl Txn {
                 return Err(TxnError::TableChanged);
             }
             // Its rows are read by a snapshot that is taken later.
-            Some(_) => {}
-            None => self.engine.log.wait_published(current.since),
+            Some(snapshot) => {
+                let later = current
+                    .built
+                    .iter()
+                    .filter(|(_, since)| snapshot.seq < *since);
+                self.unreadable.extend(later.map(|(tree, _)| *tree));
+            }
+            None => self.engine.log.wait_published(current.last_since()),
         }
         let current = Arc::clone(current);
         let table = Arc::clone(&current);
@@ -330,7 +340,7 @@ impl Txn {
     pub fn savepoint(&self) -> Savepoint {
         // A mark behind entries that are yet to come would lose them when they have come.
         debug_assert!(self.late.trees.is_empty(), "a mark amid late entries");
-        self.writes.savepoint(self.locks_held())
+        self.writes.savepoint(self.locks_held(), self.tables.len())
     }
     /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
     /// MySQL).
@@ -342,6 +352,19 @@ impl Txn {
         self.undo_to(mark);
         self.note_changes();
         self.release_vacant(mark.locks);
+    }
+    /// Lets go of the tables that it has used since the mark only, if it has changed nothing and locked no
+    /// row: so a dump, which reads one after the other, bars changes of one definition at a time. (MySQL
+    /// does so, too.)
+    pub fn release_tables(&mut self, mark: &Savepoint) {
+        if self.has_changes() || self.writes.can_undo() || self.holds_locks() {
+            return;
+        }
+        while self.tables.len() > mark.tables {
+            if let Some(used) = self.tables.pop() {
+                self.unuse(&used.state, used.writes);
+            }
+        }
     }
     fn undo_to(&mut self, mark: &Savepoint) {
         let tables = &self.tables;
@@ -511,6 +534,7 @@ impl Txn {
             late: LateEntries::default(),
             set_aside: 0,
             newer: Vec::new(),
+            unreadable: Vec::new(),
             detached: false,
         }
     }

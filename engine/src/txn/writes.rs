@@ -63,6 +63,8 @@ pub struct Savepoint {
     words: usize,
     /// How many locks the transaction had.
     pub(super) locks: usize,
+    /// How many tables it used.
+    pub(super) tables: usize,
 }
 
 /// What a change of the write set takes beyond its bytes, about: its key twice, here and in the
@@ -154,10 +156,11 @@ impl WriteSet {
             statement: self.statement,
         });
     }
-    /// A mark here, in a transaction with so many locks.
-    pub fn savepoint(&self, locks: usize) -> Savepoint {
+    /// A mark here, in a transaction with so many locks and tables.
+    pub fn savepoint(&self, locks: usize, tables: usize) -> Savepoint {
         Savepoint {
             locks,
+            tables,
             undo: self.undo.len(),
             changes: self.changes.len(),
             before: self.before.len(),

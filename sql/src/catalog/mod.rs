@@ -879,6 +879,7 @@ fn definition(database: &str, name: &str, columns: &str, id: TableId) -> Table {
         primary: None,
         indexes: Vec::new(),
         since: 0,
+        built: Vec::new(),
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,

@@ -50,6 +50,7 @@ fn as_table(view: &View, selected: &[SelectedColumn], session: &Statement<'_>) -
         primary: None,
         indexes: Vec::new(),
         since: 0,
+        built: Vec::new(),
         collation: Collation::Utf8mb40900AiCi,
         comment: "VIEW".into(),
         auto_increment_min: 0,

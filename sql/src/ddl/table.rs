@@ -99,6 +99,7 @@ pub(super) fn define(
         primary: trees.primary,
         indexes: trees.indexes,
         since: 0,
+        built: Vec::new(),
         collation,
         comment: comment.unwrap_or_default(),
         auto_increment_min: 0,
@@ -263,7 +264,7 @@ pub(super) fn set_option(table: &mut Table, name: &str, value: Option<&str>) {
 pub(super) fn renumber(table: &mut Table, mut new_id: impl FnMut() -> u32) {
     table.id = new_id();
     table.rows = new_id();
-    table.since = 0;
+    table.begin_anew();
     if let Some(primary) = &mut table.primary {
         primary.tree = table.rows;
     }

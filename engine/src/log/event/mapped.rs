@@ -250,6 +250,7 @@ impl Mapped {
             primary,
             indexes: Vec::new(),
             since: 0,
+            built: Vec::new(),
             collation: Collation::Binary,
             comment: String::new(),
             auto_increment_min: 0,

@@ -63,6 +63,7 @@ fn table(id: u32) -> Table {
         }),
         indexes: Vec::new(),
         since: 0,
+        built: Vec::new(),
         collation: Collation::Binary,
         comment: String::new(),
         auto_increment_min: 0,

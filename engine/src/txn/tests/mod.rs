@@ -108,6 +108,7 @@ pub(super) fn table(engine: &Engine, name: &str, primary: bool) -> Table {
         primary,
         indexes: vec![index(engine, "u", 2, true), index(engine, "a", 1, false)],
         since: 0,
+        built: Vec::new(),
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,

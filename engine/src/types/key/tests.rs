@@ -22,6 +22,7 @@ pub(crate) fn table(columns: Vec<Column>) -> Table {
         primary: None,
         indexes: Vec::new(),
         since: 0,
+        built: Vec::new(),
         collation: Collation::Utf8mb40900AiCi,
         comment: String::new(),
         auto_increment_min: 0,
