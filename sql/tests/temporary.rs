@@ -70,7 +70,7 @@ fn files_are_removed_after_use_and_after_an_error() {
         (SORT, 900),
         ("select s, i, count(*) from t group by s, i", 900),
         ("select distinct i, s from t", 900),
-        ("select * from t order by s limit 5", 5),
+        ("select * from t order by s limit 500", 500),
         // The rows of computed tables, read in order and looked up by hash.
         (&format!("select * from {large} where j > 899"), 6),
         (
