@@ -129,9 +129,9 @@ mod tests {
                 assert!(chunks.iter().eq(list.iter()));
             }
         }
-        for _ in 0..3 * CHUNK {
-            chunks.push(0);
-            list.push(0);
+        for number in 0..3 * CHUNK as u64 {
+            chunks.push(number);
+            list.push(number);
         }
         for len in [2 * CHUNK + 1, 2 * CHUNK, CHUNK, 1, 0] {
             chunks.truncate(len);
