@@ -1,6 +1,7 @@
 //! What rows are made of: values, column types, collations, table definitions, and the two byte
 //! encodings of a row (the binlog row image, which is also how rows are stored, and ordered keys).
 
+mod age;
 pub mod collation;
 pub mod decimal;
 pub mod fulltext;
