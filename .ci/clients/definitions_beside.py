@@ -3,7 +3,7 @@
 
 Sessions read and change rows by indexes, and add rows that a constraint would refuse, while another drops these indexes and
 constraints and adds them again. Whatever happens between: a query finds all rows, by whichever index it is read, a change finds
-those it is to find, and where a constraint is there no row breaks it.
+those it is to find, and where a constraint is there no row breaks it. Nobody who has no lock before is a deadlock's victim.
 
   .ci/clients/definitions_beside.py [SECONDS]
 """
@@ -31,6 +31,9 @@ QUESTIONS = {
     "SELECT COUNT(*), 1 FROM t WHERE MATCH (s) AGAINST ('word')": (ROWS, 1),
     "SELECT COUNT(*), 1 FROM t a JOIN t b ON b.k = a.k": (ROWS, 1),
     "EXECUTE prepared": (ROWS, sum(range(ROWS))),
+    # Of two tables whose names are exchanged, and that are locked.
+    "SELECT COUNT(*), 1 FROM one JOIN other USING (id)": (ROWS, 1),
+    "SELECT COUNT(*), 1 FROM other WHERE EXISTS (SELECT 1 FROM one)": (ROWS, 1),
 }
 # Key or FULLTEXT index that is not there.
 MISSING = {1176, 1191}
@@ -73,6 +76,15 @@ class Beside:
         for change in CHANGES:
             cursor.execute(f"ALTER TABLE t {change}")
 
+    def exchange(self, cursor):
+        cursor.execute("RENAME TABLE one TO third, other TO one, third TO other")
+        cursor.execute("LOCK TABLES other WRITE, one WRITE")
+        cursor.execute("UNLOCK TABLES")
+        cursor.execute("ALTER TABLE one COMMENT 'changed'")
+
+    def copy(self, cursor):
+        assert not cursor.execute("INSERT INTO other SELECT * FROM one WHERE id < 0")
+
     def add_rows(self, cursor):
         for row in ("(100, 1)", "(1, 1)"):
             try:
@@ -106,11 +118,12 @@ def main():
                     """CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, b INT NOT NULL, n INT NOT NULL, s VARCHAR(20), KEY k (k),
                        KEY kb (k, b), KEY h ((k + b)), FULLTEXT KEY texts (s))""",
                     "INSERT INTO t VALUES " + ", ".join(f"({i}, {i}, 1, 0, 'word w{i}')" for i in range(ROWS)),
-                    "CREATE TABLE c (a INT, b INT)"):
+                    "CREATE TABLE c (a INT, b INT)", "CREATE TABLE one SELECT id, k FROM t", "CREATE TABLE other SELECT id, k FROM t"):
             cursor.execute(sql)
         own = Beside(server, seconds)
         acts = {question: own.ask(question) for question in QUESTIONS}
-        acts |= {"update": own.change_rows, "alter": own.alter, "insert": own.add_rows, "constrain": own.constrain}
+        acts |= {"update": own.change_rows, "alter": own.alter, "insert": own.add_rows, "constrain": own.constrain,
+                 "exchange": own.exchange, "copy": own.copy}
         threads = [threading.Thread(target=own.loop, args=one) for one in acts.items()]
         for thread in threads:
             thread.start()

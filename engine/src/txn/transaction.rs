@@ -340,7 +340,11 @@ impl Txn {
     pub fn savepoint(&self) -> Savepoint {
         // A mark behind entries that are yet to come would lose them when they have come.
         debug_assert!(self.late.trees.is_empty(), "a mark amid late entries");
-        self.writes.savepoint(self.locks_held(), self.tables.len())
+        let mut mark = self.writes.savepoint();
+        mark.locks = self.locks_held();
+        mark.tables = self.tables.len();
+        mark.is_first = self.tables.is_empty() && self.snapshot.is_none();
+        mark
     }
     /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
     /// MySQL).
@@ -353,10 +357,16 @@ impl Txn {
         self.note_changes();
         self.release_vacant(mark.locks);
     }
-    /// Lets go of the tables that it has used since the mark only, if it has changed nothing and locked no
-    /// row: so a dump, which reads one after the other, bars changes of one definition at a time. (MySQL
-    /// does so, too.)
-    pub fn release_tables(&mut self, mark: &Savepoint) {
+    /// To be called when all was undone since the mark, if nothing is to go on from there that has begun
+    /// before. Lets go of the tables that it has used since the mark only, if it has changed nothing and
+    /// locked no row: so a dump, which reads one after the other, bars changes of one definition at a time.
+    /// If the mark was the first thing of all, locks and snapshot go, too. (MySQL does so.)
+    pub fn release_after_undoing(&mut self, mark: &Savepoint) {
+        if mark.is_first {
+            self.unreadable.clear();
+            self.give_up();
+            return;
+        }
         if self.has_changes() || self.writes.can_undo() || self.holds_locks() {
             return;
         }

@@ -65,6 +65,8 @@ pub struct Savepoint {
     pub(super) locks: usize,
     /// How many tables it used.
     pub(super) tables: usize,
+    /// It had neither tables nor a snapshot.
+    pub(super) is_first: bool,
 }
 
 /// What a change of the write set takes beyond its bytes, about: its key twice, here and in the
@@ -156,11 +158,12 @@ impl WriteSet {
             statement: self.statement,
         });
     }
-    /// A mark here, in a transaction with so many locks and tables.
-    pub fn savepoint(&self, locks: usize, tables: usize) -> Savepoint {
+    /// A mark here; what the transaction has besides is up to the caller.
+    pub fn savepoint(&self) -> Savepoint {
         Savepoint {
-            locks,
-            tables,
+            locks: 0,
+            tables: 0,
+            is_first: false,
             undo: self.undo.len(),
             changes: self.changes.len(),
             before: self.before.len(),

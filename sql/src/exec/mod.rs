@@ -405,7 +405,10 @@ pub(crate) fn is_same(known: &Arc<Table>, current: &Arc<Table>) -> bool {
 /// Takes the metadata locks of a plan's tables. `false`: a table was changed since, and the
 /// statement must be compiled again.
 pub fn use_tables(plan: &Plan, engine: &Engine, txn: &mut Txn) -> Result<bool, SqlError> {
-    for TableUse { table, writes, .. } in &plan.tables {
+    // By number, as changes of definitions do: so they do not wait for each other in a circle.
+    let mut uses: Vec<&TableUse> = plan.tables.iter().collect();
+    uses.sort_by_key(|used| (used.table.id, !used.writes));
+    for TableUse { table, writes, .. } in uses {
         match txn.use_table(table, *writes)? {
             Some(current) if is_same(table, &current) => {}
             _ => return Ok(false),

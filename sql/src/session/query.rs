@@ -26,8 +26,9 @@ use std::sync::Arc;
 /// Prepared texts of more bytes are not worth a place in the cache of plans.
 const PREPARED_CACHED_MAX: usize = 16 * 1024;
 
-/// How often a statement is compiled again because a table changed under it.
-pub(super) const ATTEMPTS_MAX: usize = 16;
+/// How often a statement is compiled again because a table changed under it. Each time a change of a
+/// definition has come between, which takes longer.
+pub(super) const ATTEMPTS_MAX: usize = 1000;
 
 /// A prepared query or DML statement. It is compiled when it is prepared, and again when the kinds
 /// of its parameters, the types of its user variables, or a table are others than before.

@@ -405,7 +405,7 @@ impl Session {
         let mark = self.transaction.savepoints.last().map(|(_, mark)| *mark);
         if let (Some(txn), Some(mark)) = (self.transaction.engine.as_mut(), mark) {
             txn.rollback_to(&mark);
-            txn.release_tables(&mark);
+            txn.release_after_undoing(&mark);
         }
         Ok(())
     }
