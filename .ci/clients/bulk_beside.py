@@ -55,8 +55,11 @@ class Round:
                     return
                 if error.args[0] not in EXPECTED:
                     raise
-                session.rollback()
-                # What ended it rolled all of it back.
+                # What ended it rolled all of it back; or the server is killed just now.
+                try:
+                    session.rollback()
+                except pymysql.MySQLError:
+                    return
             with self.lock:
                 self.done[act.__name__] = self.done.get(act.__name__, 0) + 1
 
