@@ -236,3 +236,27 @@ fn conditions_do_not_come_before_a_counter() {
         }
     }
 }
+
+/// A condition that warns does so once for a row, wherever it is evaluated.
+#[test]
+fn conditions_on_windows_warn_once() {
+    let mut session = session();
+    let mut random = Random(7);
+    fill(&mut session, &mut random, "t", 50);
+    run(&mut session, "SET sql_mode = DEFAULT");
+    let text = "SELECT p, ROW_NUMBER() OVER (ORDER BY p) AS n FROM t";
+    for condition in [
+        "n <= '20x'",
+        "n <= 1 / 0",
+        "n BETWEEN '10x' AND 30",
+        "n IN ('7x', 8)",
+    ] {
+        let [pushed, whole] = [text.to_owned(), format!("{text} {ALL}")].map(|text| {
+            let asked = format!("SELECT n FROM ({text}) x WHERE {condition}");
+            let found = run(&mut session, &asked).rows;
+            (found, run(&mut session, "SHOW COUNT(*) WARNINGS").rows)
+        });
+        assert_eq!(pushed, whole, "{condition}");
+        assert_ne!(pushed.1, ["0|"], "{condition}");
+    }
+}

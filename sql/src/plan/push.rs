@@ -24,7 +24,10 @@ use super::{
 };
 use crate::{
     error::SqlError,
-    expr::{BinaryOp, Expr, ExprType, infer, is_repeatable, is_volatile, visit_operands_mut},
+    expr::{
+        BinaryOp, Expr, ExprType, infer, is_repeatable, is_volatile, visit_operands,
+        visit_operands_mut,
+    },
 };
 use cohort_engine::types::{Collation, ColumnType, View};
 use sqlparser::ast;
@@ -183,6 +186,7 @@ impl Planner<'_> {
         if !all_there || block.windowing.is_none() {
             return;
         }
+        later.retain(is_silent);
         later.retain_mut(|condition| put_in(condition, block, &is_there).is_some());
         let later = later.into_iter().map(|condition| names.wrap(condition));
         let later = later.collect();
@@ -230,6 +234,38 @@ fn is_simple(condition: &Expr) -> bool {
         Expr::IsNull { expr, .. } => matches!(expr.as_ref(), Expr::Column { .. }),
         _ => false,
     }
+}
+
+/// Whether a simple condition cannot warn: it computes nothing, and takes no text for a number or a time.
+/// One that can is evaluated where it is written, and not a second time.
+fn is_silent(condition: &Expr) -> bool {
+    fn look(expr: &Expr, texts: &mut bool, others: &mut bool) -> bool {
+        match expr {
+            Expr::Column { .. } | Expr::Literal(..) | Expr::Parameter { .. } => {
+                let is_text = infer(expr).is_string();
+                *texts |= is_text;
+                *others |= !is_text;
+                true
+            }
+            Expr::Binary { op, .. }
+                if !(op.is_comparison() || matches!(op, BinaryOp::And | BinaryOp::Or)) =>
+            {
+                false
+            }
+            Expr::Binary { .. }
+            | Expr::Not(_)
+            | Expr::In { .. }
+            | Expr::Between { .. }
+            | Expr::IsNull { .. } => {
+                let mut all = true;
+                visit_operands(expr, &mut |operand| all &= look(operand, texts, others));
+                all
+            }
+            _ => false,
+        }
+    }
+    let (mut texts, mut others) = (false, false);
+    look(condition, &mut texts, &mut others) && !(texts && others)
 }
 
 /// Slots of a table as numbers of its columns.
