@@ -43,14 +43,17 @@ impl<T> Chunks<T> {
         self.last.pop()
     }
     pub fn get(&self, at: usize) -> Option<&T> {
-        let chunk = self.full.get(at / CHUNK).unwrap_or(&self.last);
-        let begin = self.full.len().min(at / CHUNK) * CHUNK;
-        chunk.get(at - begin)
+        match self.full.get(at / CHUNK) {
+            Some(chunk) => chunk.get(at % CHUNK),
+            None => self.last.get(at - self.full.len() * CHUNK),
+        }
     }
     fn get_mut(&mut self, at: usize) -> Option<&mut T> {
-        let begin = self.full.len().min(at / CHUNK) * CHUNK;
-        let chunk = self.full.get_mut(at / CHUNK).unwrap_or(&mut self.last);
-        chunk.get_mut(at - begin)
+        let before = self.full.len() * CHUNK;
+        match self.full.get_mut(at / CHUNK) {
+            Some(chunk) => chunk.get_mut(at % CHUNK),
+            None => self.last.get_mut(at - before),
+        }
     }
     /// Takes an item out; the last one comes to its place.
     pub fn swap_remove(&mut self, at: usize) -> Option<T> {
@@ -65,13 +68,12 @@ impl<T> Chunks<T> {
     }
     /// Forgets all but the first `len`.
     pub fn truncate(&mut self, len: usize) {
-        while self.len() > len {
-            if self.last.is_empty() {
-                self.last = self.full.pop().unwrap_or_default();
-            }
-            let before = self.full.len() * CHUNK;
-            self.last.truncate(len.saturating_sub(before));
+        // The chunk that they end in is the last from now on.
+        if let Some(chunk) = self.full.get_mut(len / CHUNK) {
+            self.last = std::mem::take(chunk);
+            self.full.truncate(len / CHUNK);
         }
+        self.last.truncate(len - self.full.len() * CHUNK);
     }
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slices().flatten()

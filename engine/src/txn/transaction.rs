@@ -340,11 +340,9 @@ impl Txn {
     pub fn savepoint(&self) -> Savepoint {
         // A mark behind entries that are yet to come would lose them when they have come.
         debug_assert!(self.late.trees.is_empty(), "a mark amid late entries");
-        let mut mark = self.writes.savepoint();
-        mark.locks = self.locks_held();
-        mark.tables = self.tables.len();
-        mark.is_first = self.tables.is_empty() && self.snapshot.is_none();
-        mark
+        let tables = self.tables.len();
+        let is_first = tables == 0 && self.snapshot.is_none();
+        self.writes.savepoint(self.locks_held(), tables, is_first)
     }
     /// Undoes all changes since the mark. Locks stay but those of what was inserted since (as in
     /// MySQL).
@@ -357,10 +355,10 @@ impl Txn {
         self.note_changes();
         self.release_vacant(mark.locks);
     }
-    /// To be called when all was undone since the mark, if nothing is to go on from there that has begun
-    /// before. Lets go of the tables that it has used since the mark only, if it has changed nothing and
-    /// locked no row: so a dump, which reads one after the other, bars changes of one definition at a time.
-    /// If the mark was the first thing of all, locks and snapshot go, too. (MySQL does so.)
+    /// What ROLLBACK TO SAVEPOINT does after `rollback_to`: it lets go of the tables that were first used
+    /// since the mark, if the transaction has changed nothing and locked no row. So a dump, which reads one
+    /// table after the other, bars changes of one definition at a time. If there was no table and no
+    /// snapshot before the mark, locks and snapshot go, too. (MySQL does so.) No statement may be under way.
     pub fn release_after_undoing(&mut self, mark: &Savepoint) {
         if mark.is_first {
             self.unreadable.clear();

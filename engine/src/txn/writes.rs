@@ -158,12 +158,12 @@ impl WriteSet {
             statement: self.statement,
         });
     }
-    /// A mark here; what the transaction has besides is up to the caller.
-    pub fn savepoint(&self) -> Savepoint {
+    /// A mark here, in a transaction with so many locks and tables; `is_first`: see `Savepoint`.
+    pub fn savepoint(&self, locks: usize, tables: usize, is_first: bool) -> Savepoint {
         Savepoint {
-            locks: 0,
-            tables: 0,
-            is_first: false,
+            locks,
+            tables,
+            is_first,
             undo: self.undo.len(),
             changes: self.changes.len(),
             before: self.before.len(),

@@ -7,6 +7,7 @@ use crate::{
     plan::{Block, Naming},
 };
 use cohort_engine::types::{Table, Value};
+use std::cell::LazyCell;
 
 /// Puts names into what a part of the plan has told.
 pub(super) fn named<'a, T>(
@@ -22,8 +23,9 @@ pub(super) fn named<'a, T>(
         Err(Stop::Error(error)) => Some(error),
         Err(_) | Ok(_) => None,
     };
+    let naming = LazyCell::new(|| naming(params));
     for error in told.chain(failed).filter(|error| error.shows_expression()) {
-        error.message = naming(params).put_in(&error.message);
+        error.message = naming.put_in(&error.message);
     }
     result
 }

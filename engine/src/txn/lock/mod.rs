@@ -74,7 +74,10 @@ use super::{
     waiter::{Waiter, Woken},
     waiting::WaitFor,
 };
-use crate::types::{IdMap, TreeId};
+use crate::{
+    invariant::broken,
+    types::{IdMap, TreeId},
+};
 use parking_lot::{Mutex, RwLock};
 use row::Name;
 use std::{
@@ -319,7 +322,10 @@ impl LockManager {
             return match woken {
                 Woken::Killed => Err(TxnError::Killed),
                 // They are there, or are not waited for any longer.
-                _ => Ok(Woken::Retry),
+                Woken::Retry | Woken::Timeout => Ok(Woken::Retry),
+                Woken::Granted | Woken::Nudged | Woken::Victim => {
+                    Err(broken("entries are no lock, and in no cycle").into())
+                }
             };
         }
         if tree::goes_on(woken) {
