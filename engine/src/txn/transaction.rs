@@ -3,6 +3,7 @@
 use super::{
     Isolation, TxnError, TxnOptions,
     descriptor::Descriptor,
+    dictionary::table_trees,
     engine::{Engine, Inner},
     held::HeldLocks,
     late::LateEntries,
@@ -42,7 +43,7 @@ pub struct Txn {
     pub(super) set_aside: Seq,
     /// Rows it has changed on top of versions that its snapshot does not see.
     pub(super) newer: Vec<TreeKey>,
-    /// The indexes of its tables that were built after its snapshot was taken.
+    /// The trees of its tables that were made after its snapshot was taken.
     pub(super) unreadable: Vec<TreeId>,
     /// Somebody else has what it held.
     detached: bool,
@@ -139,9 +140,9 @@ impl Txn {
             .get_or_insert_with(|| engine.snapshot(descriptor))
     }
     /// The metadata lock on a table, to read or to write it, kept to the end of the transaction, so
-    /// that no DDL changes it meanwhile. Fails with `TableChanged` if the snapshot is older than the
-    /// table, and returns the current definition (`None`: it is gone, or has another name by now;
-    /// resolve the name again).
+    /// that no DDL changes it meanwhile. If the snapshot is older than the table, it can be written, but
+    /// plain reads of it fail with `TableChanged`, as this does when it is only to be read. Returns the
+    /// current definition (`None`: it is gone, or has another name by now; resolve the name again).
     pub fn use_table(
         &mut self,
         table: &Arc<Table>,
@@ -191,11 +192,15 @@ impl Txn {
             return Ok(None);
         };
         match &self.snapshot {
-            Some(snapshot) if snapshot.seq < current.since => {
+            Some(snapshot) if snapshot.seq < current.since && !writes => {
                 self.unuse(&state, writes);
                 return Err(TxnError::TableChanged);
             }
-            // Its rows are read by a snapshot that is taken later.
+            // It can be written, for that needs the newest versions only.
+            Some(snapshot) if snapshot.seq < current.since => {
+                self.engine.log.wait_published(current.last_since());
+                self.unreadable.extend(table_trees(current));
+            }
             Some(snapshot) => {
                 let later = current
                     .built
@@ -203,6 +208,7 @@ impl Txn {
                     .filter(|(_, since)| snapshot.seq < *since);
                 self.unreadable.extend(later.map(|(tree, _)| *tree));
             }
+            // Its rows are read by a snapshot that is taken later.
             None => self.engine.log.wait_published(current.last_since()),
         }
         let current = Arc::clone(current);

@@ -56,14 +56,23 @@ fn part_length(digits: usize) -> usize {
 pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) {
     let precision = usize::from(precision.min(MAX_PRECISION));
     let scale = usize::from(scale).min(precision);
-    let (digits, negative) = scaled_digits(value, precision, scale);
     let start = out.len();
-    let (whole, fraction) = digits.split_at(precision - scale);
-    let (first, groups) = whole.split_at(whole.len() % GROUP);
-    push_group(first, out);
-    for group in groups.chunks(GROUP).chain(fraction.chunks(GROUP)) {
-        push_group(group, out);
-    }
+    let negative = match short_magnitude(value, precision, scale) {
+        Some(number) => {
+            push_short(number, precision - scale, scale, out);
+            value.is_negative() && number != 0
+        }
+        None => {
+            let (digits, negative) = scaled_digits(value, precision, scale);
+            let (whole, fraction) = digits.split_at(precision - scale);
+            let (first, groups) = whole.split_at(whole.len() % GROUP);
+            push_group(first, out);
+            for group in groups.chunks(GROUP).chain(fraction.chunks(GROUP)) {
+                push_group(group, out);
+            }
+            negative
+        }
+    };
     if negative {
         for byte in &mut out[start..] {
             *byte = !*byte;
@@ -71,6 +80,33 @@ pub fn encode(value: &Decimal, precision: u8, scale: u8, out: &mut Vec<u8>) {
     }
     if let Some(byte) = out.get_mut(start) {
         *byte ^= 0x80;
+    }
+}
+
+/// The digits of `value * 10^scale` without their sign, if 64 bits hold all of so many digits.
+fn short_magnitude(value: &Decimal, precision: usize, scale: usize) -> Option<u64> {
+    let most = 10_u128.checked_pow(u32::try_from(precision).ok()?)? - 1;
+    let most = u64::try_from(most).ok()?;
+    let digits = match value.scale() == scale as i64 {
+        true => value.short_digits(),
+        false => value.with_scale(scale as i64).short_digits(),
+    };
+    Some(u64::try_from(digits?.unsigned_abs()).map_or(most, |number| number.min(most)))
+}
+
+/// Appends the groups of a number of `whole + scale` digits.
+fn push_short(number: u64, whole: usize, scale: usize, out: &mut Vec<u8>) {
+    let sizes: SmallVec<[usize; 8]> = group_sizes(whole, scale).collect();
+    let mut end = out.len() + part_length(whole) + part_length(scale);
+    out.resize(end, 0);
+    let mut rest = number;
+    for digits in sizes.into_iter().rev() {
+        let power = u64::from(POWERS[digits]);
+        let group = ((rest % power) as u32).to_be_bytes();
+        rest /= power;
+        let start = end - BYTES[digits];
+        out[start..end].copy_from_slice(&group[4 - BYTES[digits]..]);
+        end = start;
     }
 }
 
@@ -118,7 +154,7 @@ pub fn decode(bytes: &[u8], precision: u8, scale: u8) -> Option<Decimal> {
     let whole = usize::from(precision).checked_sub(usize::from(scale))?;
     let bytes = bytes.get(..length(precision, scale))?;
     let negative = bytes.first()? & 0x80 == 0;
-    let mask = if negative { 0xFF } else { 0 };
+    let mask = if negative { u32::MAX } else { 0 };
     let mut reader = Groups {
         bytes,
         mask,
@@ -175,7 +211,7 @@ fn group_sizes(whole: usize, scale: usize) -> impl Iterator<Item = usize> {
 
 struct Groups<'a> {
     bytes: &'a [u8],
-    mask: u8,
+    mask: u32,
     first: bool,
 }
 
@@ -183,14 +219,19 @@ impl Groups<'_> {
     fn next(&mut self, digits: usize) -> Option<u32> {
         let (group, rest) = self.bytes.split_at_checked(BYTES[digits])?;
         self.bytes = rest;
-        let mut value = 0;
-        for &byte in group {
-            let mut byte = byte ^ self.mask;
-            if std::mem::take(&mut self.first) {
-                byte ^= 0x80;
-            }
-            value = value << 8 | u32::from(byte);
-        }
+        // The first bit of all has been turned over, and all bits of a negative number.
+        let (stored, ones) = match *group {
+            [a] => (u32::from(a), 0xFF),
+            [a, b] => (u32::from_be_bytes([0, 0, a, b]), 0xFFFF),
+            [a, b, c] => (u32::from_be_bytes([0, a, b, c]), 0x00FF_FFFF),
+            [a, b, c, d] => (u32::from_be_bytes([a, b, c, d]), u32::MAX),
+            _ => (0, 0),
+        };
+        let turned = match std::mem::take(&mut self.first) {
+            true => ones ^ (ones >> 1),
+            false => 0,
+        };
+        let value = stored ^ turned ^ (ones & self.mask);
         (value < POWERS[digits]).then_some(value)
     }
 }
@@ -248,6 +289,35 @@ mod tests {
                     assert_eq!(number_before.cmp(&number), bytes_before.cmp(&bytes));
                 }
                 previous = Some((number, bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_come_back_from_every_type() {
+        // Of numbers that fit: the digits beyond the scale are cut off; of others: the greatest.
+        let digits = "9182736450".repeat(7);
+        for precision in 1..=MAX_PRECISION {
+            for scale in 0..=precision.min(30) {
+                let whole = usize::from(precision - scale);
+                for (length, beyond) in [(whole, 0), (whole / 2, 3), (0, 1), (whole + 1, 0)] {
+                    for sign in ["", "-"] {
+                        let fraction = &digits[3..3 + usize::from(scale) + beyond];
+                        let text = format!("{sign}{}0.{fraction}", &digits[..length]);
+                        let text = text.replace("0.", if length == 0 { "0." } else { "." });
+                        let text = text.trim_end_matches('.');
+                        let number = Decimal::from_str(text).unwrap();
+                        let greatest = greatest(precision, scale);
+                        let fits = match number.abs() <= greatest {
+                            true => number.clone(),
+                            false if sign.is_empty() => greatest,
+                            false => -greatest,
+                        };
+                        let expected = fits.with_scale(scale.into());
+                        let back = decode(&encoded(text, precision, scale), precision, scale);
+                        assert_eq!(back, Some(expected), "{text} as ({precision}, {scale})");
+                    }
+                }
             }
         }
     }

@@ -427,7 +427,22 @@ impl Mul<&Decimal> for &Decimal {
 }
 
 impl AddAssign<&Decimal> for Decimal {
+    #[inline]
     fn add_assign(&mut self, other: &Decimal) {
+        // Most sums are of numbers of one column.
+        if let (
+            Short { digits, scale },
+            Short {
+                digits: added,
+                scale: same,
+            },
+        ) = (&mut self.0, &other.0)
+            && scale == same
+            && let Some(sum) = digits.get().checked_add(added.get())
+        {
+            *digits = Wide::new(sum);
+            return;
+        }
         *self = &*self + other;
     }
 }

@@ -123,6 +123,7 @@ impl State {
     }
 
     /// Adds the block's row. `place`: the number of the group, and that of the aggregate.
+    #[inline]
     pub fn add(
         &mut self,
         aggregate: &Aggregate,
@@ -131,26 +132,53 @@ impl State {
         context: &mut ExecContext,
         room: &mut Room,
     ) -> Result<(), Stop> {
-        if let Some(arg) = only_argument(aggregate) {
-            run.prepare_for(arg, context)?;
-            let made;
-            let stored = match &arg.expr {
-                column @ Expr::Column { .. } => column.stored(&run.row),
-                _ => None,
-            };
-            let value = match stored {
-                Some(value) => value,
-                None => {
-                    let function = &aggregate.function;
-                    made = argument(function, &arg.expr, &run.row, &mut context.eval)?;
-                    &*made
-                }
-            };
-            if !value.is_null() {
-                self.take(aggregate, value)?;
+        match only_argument(aggregate) {
+            Some(arg) => self.add_only(aggregate, arg, run, context),
+            None if matches!(aggregate.function, AggregateFunction::CountRows) => {
+                self.count += 1;
+                Ok(())
             }
-            return Ok(());
+            None => self.add_looking_back(aggregate, place, run, context, room),
         }
+    }
+
+    /// The same where the only argument is taken as it comes.
+    #[inline]
+    fn add_only(
+        &mut self,
+        aggregate: &Aggregate,
+        arg: &Computed,
+        run: &mut BlockRun,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        run.prepare_for(arg, context)?;
+        let stored = match &arg.expr {
+            column @ Expr::Column { .. } => column.stored(&run.row),
+            _ => None,
+        };
+        match stored {
+            Some(Value::Null) => {}
+            Some(value) => self.take(aggregate, value)?,
+            None => {
+                let function = &aggregate.function;
+                let made = argument(function, &arg.expr, &run.row, &mut context.eval)?;
+                if !made.is_null() {
+                    self.take(aggregate, &made)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where several arguments, or the values before, have a say.
+    fn add_looking_back(
+        &mut self,
+        aggregate: &Aggregate,
+        place: (usize, usize),
+        run: &mut BlockRun,
+        context: &mut ExecContext,
+        room: &mut Room,
+    ) -> Result<(), Stop> {
         let mut values: [Value; 1] = [Value::Null];
         let mut more = Vec::new();
         for (i, arg) in aggregate.args.iter().enumerate() {
@@ -236,12 +264,14 @@ impl State {
     }
 
     /// Adds a value that is not NULL. (To GROUP_CONCAT texts are added.)
+    #[inline]
     pub fn take(&mut self, aggregate: &Aggregate, value: &Value) -> Result<(), SqlError> {
         self.count += 1;
         self.combine(aggregate, value)
     }
 
     /// Makes a value part of what is accumulated; it may be accumulated itself.
+    #[inline]
     fn combine(&mut self, aggregate: &Aggregate, value: &Value) -> Result<(), SqlError> {
         match &aggregate.function {
             AggregateFunction::CountRows | AggregateFunction::Count => {}
@@ -326,30 +356,35 @@ impl State {
         true
     }
 
+    #[inline]
     fn sum(&mut self, value: &Value) {
-        let of_integer = |value: &Value| match value {
-            Value::Int(n) => Some(i128::from(*n)),
-            Value::UInt(n) => Some(i128::from(*n)),
-            _ => None,
-        };
-        match (&mut self.value, of_integer(value), value) {
-            (Accumulated::Integer(sum), Some(n), _) => *sum += n,
-            (Accumulated::Decimal(sum), None, Value::Decimal(n)) => *sum += n,
-            (Accumulated::Decimal(sum), Some(n), _) => *sum += &Decimal::from(n),
-            (Accumulated::Double(sum), ..) => *sum += double(value),
-            (Accumulated::Nothing, Some(n), _) => self.value = Accumulated::Integer(n),
-            (Accumulated::Nothing, None, Value::Decimal(n)) => {
+        match (&mut self.value, value) {
+            (Accumulated::Integer(sum), Value::Int(n)) => *sum += i128::from(*n),
+            (Accumulated::Integer(sum), Value::UInt(n)) => *sum += i128::from(*n),
+            (Accumulated::Decimal(sum), Value::Decimal(n)) => *sum += n,
+            (Accumulated::Decimal(sum), Value::Int(n)) => *sum += &Decimal::from(*n),
+            (Accumulated::Decimal(sum), Value::UInt(n)) => *sum += &Decimal::from(*n),
+            (Accumulated::Double(sum), value) => *sum += double(value),
+            (Accumulated::Nothing, Value::Int(n)) => {
+                self.value = Accumulated::Integer(i128::from(*n));
+            }
+            (Accumulated::Nothing, Value::UInt(n)) => {
+                self.value = Accumulated::Integer(i128::from(*n));
+            }
+            (Accumulated::Nothing, Value::Decimal(n)) => {
                 self.value = Accumulated::Decimal(n.clone());
             }
             // Zero comes first: a sum of negative zeros is not negative.
-            (Accumulated::Nothing, ..) => self.value = Accumulated::Double(0.0 + double(value)),
-            (Accumulated::Integer(sum), None, Value::Decimal(n)) => {
+            (Accumulated::Nothing, value) => {
+                self.value = Accumulated::Double(0.0 + double(value));
+            }
+            (Accumulated::Integer(sum), Value::Decimal(n)) => {
                 self.value = Accumulated::Decimal(&Decimal::from(*sum) + n);
             }
-            (Accumulated::Integer(sum), None, _) => {
+            (Accumulated::Integer(sum), value) => {
                 self.value = Accumulated::Double(*sum as f64 + double(value));
             }
-            (Accumulated::Decimal(sum), None, _) => {
+            (Accumulated::Decimal(sum), value) => {
                 let sum = double(&Value::Decimal(std::mem::take(sum)));
                 self.value = Accumulated::Double(sum + double(value));
             }
@@ -359,7 +394,7 @@ impl State {
                 | Accumulated::Value(_)
                 | Accumulated::Texts(_)
                 | Accumulated::Json(_),
-                ..,
+                _,
             ) => {}
         }
     }
