@@ -350,9 +350,8 @@ impl<'b> BlockRun<'b> {
         }
         let mut todo = Vec::new();
         loop {
-            let (finished, deferred) = groups.finish(context)?;
-            for group in finished {
-                group.restore(&mut self.row);
+            let (mut ended, deferred) = groups.finish(context)?;
+            while ended.next(&mut self.row, context)? {
                 if each(self, context)? == Flow::Stop {
                     return Ok(Flow::Stop);
                 }
@@ -416,9 +415,8 @@ impl<'b> BlockRun<'b> {
         context: &mut ExecContext,
         each: &mut Each<'_, 'b>,
     ) -> Flowing {
-        let (last, _) = groups.finish(context)?;
-        for group in last {
-            group.restore(&mut self.row);
+        let (mut last, _) = groups.finish(context)?;
+        while last.next(&mut self.row, context)? {
             if each(self, context)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }

@@ -15,6 +15,12 @@ pub(super) fn of_table(context: &ExecContext) -> usize {
     times(context.table_bytes)
 }
 
+/// What groups may take, of each thread: several threads have many groups in common, and who has no room for
+/// all reads alone.
+pub(super) fn of_groups(context: &ExecContext) -> usize {
+    context.table_bytes
+}
+
 /// What the values that aggregates have seen may take, of each thread.
 pub(super) fn of_values(context: &ExecContext) -> usize {
     times(context.memory_bytes)

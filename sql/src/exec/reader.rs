@@ -25,7 +25,7 @@ use std::{rc::Rc, sync::Arc};
 /// Rows are read so many at a time, more each time.
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 256;
-/// Of a part of what is read no more than so many rows are read at once.
+/// Of a part of what is read about so many rows are read at once, and a batch more at most.
 const PART_ROWS_MAX: usize = 4_000;
 
 pub(super) fn read_mode(source: &Source, context: &ExecContext) -> Read {
@@ -396,13 +396,13 @@ impl<'b> Reader<'b> {
         flow
     }
 
-    /// Whether the rest of a part is left for others: it is larger than was thought, or the slot of this
+    /// Whether the rest of a part is left for others when so many rows more are read: it is larger than was thought, or the slot of this
     /// thread is wanted.
-    fn leaves_rest(&mut self, context: &ExecContext) -> bool {
+    fn leaves_rest(&mut self, read: usize, context: &ExecContext) -> bool {
         let Some(left) = &mut self.rows_left else {
             return false;
         };
-        *left = left.saturating_sub(1);
+        *left = left.saturating_sub(read);
         *left == 0 || context.lent.is_some_and(|lent| lent.is_wanted())
     }
 
@@ -498,14 +498,14 @@ impl<'b> Reader<'b> {
                 if flow? == Some(Flow::Stop) {
                     return Ok(Flow::Stop);
                 }
-                if self.leaves_rest(context)
-                    && let Some(state) = run.sources.get_mut(self.at)
-                {
-                    // What comes behind this key.
-                    let low = [batch.get(i).0, &[0]].concat();
-                    state.rest = Some(KeyRange { low, high });
-                    return Ok(Flow::Continue);
-                }
+            }
+            if self.leaves_rest(batch.len(), context)
+                && let Some(state) = run.sources.get_mut(self.at)
+            {
+                // What comes behind the last key.
+                let low = [batch.get(batch.len() - 1).0, &[0]].concat();
+                state.rest = Some(KeyRange { low, high });
+                return Ok(Flow::Continue);
             }
             if grows {
                 size = (size * 2).min(BATCH_MAX);

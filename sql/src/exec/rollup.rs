@@ -170,7 +170,7 @@ impl<'b> Groups<'b> {
             let level = self.levels.get_mut(keys);
             let level = level.ok_or_else(|| broken("there is a level for so many keys"))?;
             let mut level = std::mem::replace(level, Level::new(self.grouping));
-            let states = std::iter::once(&mut level.states);
+            let states = std::iter::once(level.states.as_mut_slice());
             level.room.settle(self.grouping, states, context)?;
             for (aggregate, state) in self.grouping.aggregates.iter().zip(level.states) {
                 let result = state.finish(aggregate, context)?;

@@ -255,6 +255,7 @@ impl Expr {
             Expr::Parameter { index, .. } => context.params.get(*index as usize)?,
             Expr::Literal(value, _) => value,
             Expr::Binary { .. } => return self.integer_computed(row, context),
+            Expr::Function { once, .. } => once.known(context)?,
             _ => return None,
         };
         match value {
@@ -645,12 +646,8 @@ fn call(
     context: &mut EvalContext<'_>,
 ) -> Result<Value, SqlError> {
     let value = match once.known(context) {
-        Some(value) => value,
-        None => {
-            let value = (function.eval)(args, context)?;
-            once.keep(&value, context);
-            value
-        }
+        Some(value) => value.clone(),
+        None => once.compute(context, |context| (function.eval)(args, context))?,
     };
     if matches!(value, Value::Json(_)) {
         context.document_of = function.name;

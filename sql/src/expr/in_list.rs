@@ -4,10 +4,7 @@
 //! Numbers are looked up among numbers and texts among texts, where keys are equal if and only if
 //! the values are. Whatever else meets (a number and a text, say) is compared one by one.
 
-use super::{
-    EvalContext, Expr, compare, compare::compare_alike, functions::EXACT_NUMBER, hash_key,
-    infer::visit_operands,
-};
+use super::{EvalContext, Expr, compare, compare::compare_alike, hash_key, infer::visit_operands};
 use crate::error::SqlError;
 use cohort_engine::types::{Collation, Value};
 use rustc_hash::FxHashSet;
@@ -230,7 +227,7 @@ fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(..) | Expr::Parameter { .. } => true,
         Expr::Function { function, args, .. } => {
-            std::ptr::eq(*function, &raw const EXACT_NUMBER) && args.iter().all(is_constant)
+            function.makes_number() && args.iter().all(is_constant)
         }
         _ => false,
     }

@@ -193,6 +193,7 @@ impl Expr {
                 bound: false,
                 ..
             } => context.params.get(*index as usize),
+            Expr::Function { once, .. } => once.known(context),
             _ => None,
         }
     }

@@ -755,7 +755,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("tls_version", "versions of TLS that clients may use"),
     (
         "tmp_table_size",
-        "memory of grouping and DISTINCT, and a sixteenth of that of a computed table, before they go on in files",
+        "memory of grouping (of each thread) and DISTINCT, and a sixteenth of that of a computed table, before they go on in files",
     ),
     (
         "tmpdir",

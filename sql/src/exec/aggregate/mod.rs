@@ -5,6 +5,7 @@
 
 mod room;
 mod state;
+mod table;
 mod texts;
 
 pub(super) use room::Room;
@@ -20,16 +21,14 @@ use crate::{
     expr::{hash_key, infer, view},
     plan::{Block, Grouping},
 };
-use cohort_engine::types::Value;
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use cohort_engine::{invariant::broken, types::Value};
+use table::{Begun, GroupTable};
 
 /// The groups of a block.
 pub(super) struct Groups<'b> {
     block: &'b Block,
-    by_key: FxHashMap<Vec<u8>, usize>,
-    groups: Vec<Group>,
-    /// What they take without the values that their aggregates have seen.
+    table: GroupTable,
+    /// What the groups take without the values that their aggregates have seen.
     memory: Memory,
     room: Room,
     key: Vec<u8>,
@@ -39,22 +38,16 @@ pub(super) struct Groups<'b> {
     later: Partitions,
     /// The rows that come were put off, and their keys that are kept were evaluated then.
     again: bool,
-    /// The first key of the part of what is read that the rows are in, where several threads read.
-    part: Arc<[u8]>,
+    /// The first keys of the parts of what is read that the rows are in, where several threads read; the
+    /// last one is that of the rows that come.
+    parts: Vec<Vec<u8>>,
     /// Parts that come before others were read after them: a group may have begun earlier than this
     /// thread knew.
     went_back: bool,
     /// So many groups have begun.
-    begun: usize,
-}
-
-struct Group {
-    /// The part that its first row is in, by its first key, and how many groups this thread had begun
-    /// before.
-    begun: (Arc<[u8]>, usize),
-    /// The values of its first row, in the block's wanted slots.
-    first: Vec<Value>,
-    states: Vec<State>,
+    begun: u32,
+    /// The numbers of the groups in the order of their first rows, if that is another one.
+    order: Option<Vec<usize>>,
 }
 
 /// A finished group.
@@ -65,12 +58,6 @@ pub(super) struct Finished<'b> {
 }
 
 impl Finished<'_> {
-    /// Puts the group's values into the block's row.
-    pub fn restore(mut self, row: &mut [Value]) {
-        self.exchange(row);
-        self.put_results(row);
-    }
-
     /// Exchanges the values of the group's first row with those that are in the block's row.
     pub fn exchange(&mut self, row: &mut [Value]) {
         for (slot, value) in self.block.row_slots.iter().zip(&mut self.first) {
@@ -91,28 +78,66 @@ impl Finished<'_> {
     }
 }
 
+/// Groups to which no more rows come.
+pub(super) struct Ended<'b> {
+    block: &'b Block,
+    table: GroupTable,
+    order: Option<Vec<usize>>,
+    given: usize,
+}
+
+impl Ended<'_> {
+    /// Puts the values of the next group into the block's row; false if there is none.
+    pub fn next(&mut self, row: &mut [Value], context: &mut ExecContext) -> Result<bool, Stop> {
+        if self.given == self.table.len() {
+            return Ok(false);
+        }
+        let in_order = self.order.as_ref().map(|order| order.get(self.given));
+        let at = match in_order {
+            None => self.given,
+            Some(at) => *at.ok_or_else(|| broken("each group has its place in the order"))?,
+        };
+        self.given += 1;
+        let first = self.table.first_mut(at).iter_mut();
+        for (slot, value) in self.block.row_slots.iter().zip(first) {
+            if let Some(slot) = row.get_mut(*slot) {
+                *slot = std::mem::take(value);
+            }
+        }
+        let aggregates = self.block.grouping.iter().flat_map(|g| &g.aggregates);
+        for (aggregate, state) in aggregates.zip(self.table.states_mut(at)) {
+            let result = std::mem::take(state).finish(aggregate, context)?;
+            if let Some(slot) = row.get_mut(aggregate.slot) {
+                *slot = result;
+            }
+        }
+        Ok(true)
+    }
+}
+
 impl<'b> Groups<'b> {
     pub fn new(block: &'b Block) -> Groups<'b> {
+        let aggregates = block.grouping.as_ref().map(|g| g.aggregates.len());
         Groups {
             block,
-            by_key: FxHashMap::default(),
-            groups: Vec::new(),
+            table: GroupTable::new(block.row_slots.len(), aggregates.unwrap_or(0)),
             memory: Memory::default(),
             room: Room::default(),
             key: Vec::new(),
             last: Vec::new(),
             later: Partitions::default(),
             again: false,
-            part: Arc::default(),
+            parts: vec![Vec::new()],
             went_back: false,
             begun: 0,
+            order: None,
         }
     }
 
     /// The rows that follow are in the part of what is read that begins with this key.
     pub fn begin_part(&mut self, low: Vec<u8>) {
-        self.went_back |= *low < *self.part;
-        self.part = low.into();
+        self.went_back |= self.parts.last().is_some_and(|last| low < *last);
+        self.parts.push(low);
     }
 
     /// Whether there was no room for some groups or values.
@@ -120,25 +145,46 @@ impl<'b> Groups<'b> {
         !self.later.is_empty() || self.room.has_put_off()
     }
 
+    /// What says which of two groups began first.
+    fn rank(&self, begun: Begun) -> (Option<&Vec<u8>>, u32) {
+        (self.parts.get(begun.part as usize), begun.before)
+    }
+
     /// Takes in what another thread has made of other parts.
-    pub fn join(&mut self, other: Groups<'b>) -> Result<(), Stop> {
+    pub fn join(&mut self, mut other: Groups<'b>) -> Result<(), Stop> {
         let Some(grouping) = self.grouping() else {
             return Ok(());
         };
         self.memory.add(other.memory.bytes());
         self.room.memory.add(other.room.memory.bytes());
-        let mut groups: Vec<Option<Group>> = other.groups.into_iter().map(Some).collect();
-        for (key, at) in other.by_key {
-            let Some(group) = groups.get_mut(at).and_then(Option::take) else {
+        let parts = self.parts.len() as u32;
+        self.parts.append(&mut other.parts);
+        for at in 0..other.table.len() {
+            let missing = || broken("each group has a key");
+            let mut begun = *other.table.begun.get(at).ok_or_else(missing)?;
+            begun.part += parts;
+            let key = other.table.key(at).ok_or_else(missing)?;
+            let Some(known) = self.table.find(key) else {
+                let key = key.to_vec();
+                let first = other.table.first_mut(at).to_vec();
+                let states = other.table.states_mut(at).iter_mut();
+                let states = states.map(std::mem::take);
+                self.table.begin(&key, begun, first.into_iter(), states);
                 continue;
             };
-            let known = self.by_key.get(&key).copied();
-            match known.and_then(|at| self.groups.get_mut(at)) {
-                Some(known) => known.join(group, grouping)?,
-                None => {
-                    self.by_key.insert(key, self.groups.len());
-                    self.groups.push(group);
+            let own = *self.table.begun.get(known).ok_or_else(missing)?;
+            if self.rank(begun) < self.rank(own) {
+                let first = other.table.first_mut(at);
+                self.table.first_mut(known).swap_with_slice(first);
+                if let Some(own) = self.table.begun.get_mut(known) {
+                    *own = begun;
                 }
+            }
+            let (own, others) = (self.table.states_mut(known), other.table.states_mut(at));
+            for (aggregate, (state, other)) in
+                grouping.aggregates.iter().zip(own.iter_mut().zip(others))
+            {
+                state.join(aggregate, std::mem::take(other))?;
             }
         }
         Ok(())
@@ -146,8 +192,11 @@ impl<'b> Groups<'b> {
 
     /// The groups in the order of their first rows, when all parts are read.
     pub fn in_order(mut self) -> Groups<'b> {
-        self.by_key.clear();
-        self.groups.sort_unstable_by(|a, b| a.begun.cmp(&b.begun));
+        self.table.forget_keys();
+        let mut order: Vec<usize> = (0..self.table.len()).collect();
+        let rank = |at: usize| self.table.begun.get(at).map(|begun| self.rank(*begun));
+        order.sort_unstable_by(|a, b| rank(*a).cmp(&rank(*b)));
+        self.order = Some(order);
         self
     }
 
@@ -193,24 +242,29 @@ impl<'b> Groups<'b> {
         Ok(())
     }
 
+    /// When a group began that begins now.
+    fn begin_now(&mut self) -> Begun {
+        let part = self.parts.len().saturating_sub(1) as u32;
+        let before = self.begun;
+        self.begun += 1;
+        Begun { part, before }
+    }
+
     /// Begins a group with the row of the block.
     fn begin(&mut self, grouping: &Grouping, run: &BlockRun<'b>) {
         let first = self.first(run);
-        let states = grouping.aggregates.len() * size_of::<State>();
-        let beside = self.key.len() + states + 64;
-        self.memory.add(memory::size(&first) + beside);
-        self.groups.push(Group {
-            begun: (Arc::clone(&self.part), self.begun),
-            first,
-            states: grouping.aggregates.iter().map(State::new).collect(),
-        });
-        self.begun += 1;
+        self.memory.add(self.table.bytes_of(&self.key, &first));
+        let begun = self.begin_now();
+        let states = grouping.aggregates.iter().map(State::new);
+        self.table
+            .begin(&self.key, begun, first.into_iter(), states);
     }
 
     /// Whether there is no room for another one.
     fn is_full(&self, context: &ExecContext) -> bool {
-        self.memory.is_beyond(context.memory_bytes)
+        self.memory.is_beyond(memory::of_groups(context))
             || self.room.memory.is_beyond(memory::of_values(context))
+            || self.table.is_full()
     }
 
     /// What a group keeps of its first row.
@@ -222,13 +276,16 @@ impl<'b> Groups<'b> {
 
     /// This row comes before those that a group has had, if it is in a part before theirs.
     fn begin_earlier(&mut self, at: usize, run: &BlockRun<'b>) {
-        let is_earlier = |group: &Group| self.part < group.begun.0;
-        if self.groups.get(at).is_some_and(is_earlier) {
+        let part = |begun: &Begun| self.parts.get(begun.part as usize);
+        let began_later = |begun: &Begun| self.parts.last() < part(begun);
+        if self.table.begun.get(at).is_some_and(began_later) {
+            let begun = self.begin_now();
             let first = self.first(run);
-            let begun = (Arc::clone(&self.part), self.begun);
-            self.begun += 1;
-            if let Some(group) = self.groups.get_mut(at) {
-                (group.first, group.begun) = (first, begun);
+            for (value, new) in self.table.first_mut(at).iter_mut().zip(first) {
+                *value = new;
+            }
+            if let Some(own) = self.table.begun.get_mut(at) {
+                *own = begun;
             }
         }
     }
@@ -238,9 +295,9 @@ impl<'b> Groups<'b> {
         let Some(grouping) = self.grouping().filter(|_| rows > 0) else {
             return;
         };
+        self.key.clear();
         self.begin(grouping, run);
-        self.by_key.insert(Vec::new(), self.groups.len() - 1);
-        for state in self.groups.iter_mut().flat_map(|group| &mut group.states) {
+        for state in self.table.states_mut(0) {
             state.count_rows(rows);
         }
     }
@@ -253,9 +310,9 @@ impl<'b> Groups<'b> {
         self.make_key(grouping, run, context)?;
         // Of one group nothing need be looked up. (To compare no bytes is slow where the processor reads
         // them all the same, from no place at all: it took a quarter of a COUNT(*).)
-        let known = match grouping.keys.is_empty() && !self.groups.is_empty() {
+        let known = match grouping.keys.is_empty() && self.table.len() > 0 {
             true => Some(0),
-            false => self.by_key.get(&self.key).copied(),
+            false => self.table.find(&self.key),
         };
         let at = match known {
             Some(at) if self.went_back => {
@@ -269,14 +326,27 @@ impl<'b> Groups<'b> {
             }
             None => {
                 self.begin(grouping, run);
-                self.by_key.insert(self.key.clone(), self.groups.len() - 1);
-                self.groups.len() - 1
+                self.table.len() - 1
             }
         };
-        if let Some(group) = self.groups.get_mut(at) {
-            group.add(grouping, at, run, context, &mut self.room)?;
-        }
+        self.add_to(at, grouping, run, context)?;
         Ok(Flow::Continue)
+    }
+
+    /// Adds the row of the block to a group.
+    #[inline]
+    fn add_to(
+        &mut self,
+        at: usize,
+        grouping: &Grouping,
+        run: &mut BlockRun<'_>,
+        context: &mut ExecContext,
+    ) -> Result<(), Stop> {
+        let states = grouping.aggregates.iter().zip(self.table.states_mut(at));
+        for (number, (aggregate, state)) in states.enumerate() {
+            state.add(aggregate, (at, number), run, context, &mut self.room)?;
+        }
+        Ok(())
     }
 
     /// The same, where no row of a group comes after one of another. Returns the group before, if
@@ -291,91 +361,59 @@ impl<'b> Groups<'b> {
         };
         self.make_key(grouping, run, context)?;
         let mut before = None;
-        if self.groups.is_empty() || self.key != self.last {
-            before = self.groups.pop();
-            let states = before.iter_mut().map(|group| &mut group.states);
-            std::mem::take(&mut self.room).settle(grouping, states, context)?;
+        if self.table.len() == 0 || self.key != self.last {
+            before = self.take_only(grouping, context)?;
             self.begin(grouping, run);
             self.last.clone_from(&self.key);
         }
-        if let Some(group) = self.groups.last_mut() {
-            group.add(grouping, 0, run, context, &mut self.room)?;
+        self.add_to(0, grouping, run, context)?;
+        Ok(before)
+    }
+
+    /// Takes the only group out, if there is one, and finishes it.
+    fn take_only(
+        &mut self,
+        grouping: &Grouping,
+        context: &mut ExecContext,
+    ) -> Result<Option<Finished<'b>>, Stop> {
+        if self.table.len() == 0 {
+            return Ok(None);
         }
-        let block = self.block;
-        let finished = before.map(|group| group.finish(block, grouping, context));
-        finished.transpose()
+        let states = self.table.each_states();
+        std::mem::take(&mut self.room).settle(grouping, states, context)?;
+        let mut results = Vec::with_capacity(grouping.aggregates.len());
+        for (aggregate, state) in grouping.aggregates.iter().zip(self.table.states_mut(0)) {
+            results.push(std::mem::take(state).finish(aggregate, context)?);
+        }
+        let first = self.table.first_mut(0).iter_mut().map(std::mem::take);
+        let finished = Finished {
+            block: self.block,
+            first: first.collect(),
+            results,
+        };
+        self.table.clear();
+        Ok(Some(finished))
     }
 
     /// The groups with their results, and the rows that were put off, which make other groups.
-    pub fn finish(
-        mut self,
-        context: &mut ExecContext,
-    ) -> Result<(Vec<Finished<'b>>, Vec<Deferred>), Stop> {
-        let block = self.block;
+    pub fn finish(mut self, context: &mut ExecContext) -> Result<(Ended<'b>, Vec<Deferred>), Stop> {
         let deferred = std::mem::take(&mut self.later).finish()?;
-        let Some(grouping) = self.grouping() else {
-            return Ok((Vec::new(), deferred));
+        if let Some(grouping) = self.grouping() {
+            if self.table.len() == 0 && !grouping.explicit {
+                let begun = self.begin_now();
+                let first = self.block.row_slots.iter().map(|_| Value::Null);
+                let states = grouping.aggregates.iter().map(State::new);
+                self.table.begin(&[], begun, first, states);
+            }
+            self.room
+                .settle(grouping, self.table.each_states(), context)?;
+        }
+        let ended = Ended {
+            block: self.block,
+            table: self.table,
+            order: self.order,
+            given: 0,
         };
-        if self.groups.is_empty() && !grouping.explicit {
-            self.groups.push(Group {
-                begun: (Arc::default(), 0),
-                first: vec![Value::Null; block.row_slots.len()],
-                states: grouping.aggregates.iter().map(State::new).collect(),
-            });
-        }
-        let states = self.groups.iter_mut().map(|group| &mut group.states);
-        self.room.settle(grouping, states, context)?;
-        let mut finished = Vec::with_capacity(self.groups.len());
-        for group in self.groups {
-            finished.push(group.finish(block, grouping, context)?);
-        }
-        Ok((finished, deferred))
-    }
-}
-
-impl Group {
-    /// Adds the row of the block; the group is at this place.
-    fn add(
-        &mut self,
-        grouping: &Grouping,
-        at: usize,
-        run: &mut BlockRun<'_>,
-        context: &mut ExecContext,
-        room: &mut Room,
-    ) -> Result<(), Stop> {
-        let states = grouping.aggregates.iter().zip(&mut self.states);
-        for (number, (aggregate, state)) in states.enumerate() {
-            state.add(aggregate, (at, number), run, context, room)?;
-        }
-        Ok(())
-    }
-
-    /// Takes in what another thread has seen of it.
-    fn join(&mut self, other: Group, grouping: &Grouping) -> Result<(), Stop> {
-        if other.begun < self.begun {
-            (self.begun, self.first) = (other.begun, other.first);
-        }
-        let states = self.states.iter_mut().zip(other.states);
-        for (aggregate, (state, other)) in grouping.aggregates.iter().zip(states) {
-            state.join(aggregate, other)?;
-        }
-        Ok(())
-    }
-
-    fn finish<'b>(
-        self,
-        block: &'b Block,
-        grouping: &Grouping,
-        context: &mut ExecContext,
-    ) -> Result<Finished<'b>, Stop> {
-        let mut results = Vec::with_capacity(self.states.len());
-        for (aggregate, state) in grouping.aggregates.iter().zip(self.states) {
-            results.push(state.finish(aggregate, context)?);
-        }
-        Ok(Finished {
-            block,
-            first: self.first,
-            results,
-        })
+        Ok((ended, deferred))
     }
 }

@@ -42,7 +42,7 @@ impl Room {
     pub fn settle<'s>(
         &mut self,
         grouping: &Grouping,
-        groups: impl Iterator<Item = &'s mut Vec<State>>,
+        groups: impl Iterator<Item = &'s mut [State]>,
         context: &mut ExecContext,
     ) -> Result<(), Stop> {
         if !self.has_put_off() {

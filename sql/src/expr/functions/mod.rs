@@ -28,7 +28,7 @@ pub(super) use beside_dates::{
 };
 pub(super) use cast::{PADDED, SHORTENED};
 pub(super) use control::branch;
-pub(super) use numeric::{EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
+pub(super) use numeric::{EXACT_DECIMAL, EXACT_NUMBER, FIXED, RAND_SEQUENCE, exact_literal};
 pub(super) use string::{AS_CHARACTERS, CONVERTED, converted};
 
 use super::{
@@ -138,6 +138,11 @@ impl Function {
             AsNumber::Branch | AsNumber::Chosen => false,
             AsNumber::Computed | AsNumber::Moment | AsNumber::Merged => find(self.name).is_some(),
         }
+    }
+
+    /// Whether it makes the number that a text is taken for beside a column of numbers.
+    pub(super) fn makes_number(&'static self) -> bool {
+        std::ptr::eq(self, &raw const EXACT_NUMBER) || std::ptr::eq(self, &raw const EXACT_DECIMAL)
     }
 }
 

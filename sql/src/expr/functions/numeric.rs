@@ -617,6 +617,20 @@ pub(in crate::expr) static EXACT_NUMBER: Function = function(
     exact_number,
 );
 
+/// The same beside a decimal column, for which MySQL tells the loss of a decimal.
+pub(in crate::expr) static EXACT_DECIMAL: Function = function(
+    "exact_decimal",
+    (1, 1),
+    |_| ExprType::decimal(65, 30).or_null(),
+    |args, context| {
+        let value = args.value(0, context)?;
+        match &*value {
+            Value::Bytes(text) => Ok(exact_of_text(text, "DECIMAL", context)),
+            _ => Ok(value.into_owned()),
+        }
+    },
+);
+
 /// A floating point number as the one that its digits, as many as its type has, stand for. It has no
 /// name in SQL.
 pub(in crate::expr) static FIXED: Function = function(
@@ -637,13 +651,21 @@ fn exact_number(args: &Args<'_>, context: &mut EvalContext<'_>) -> Result<Value,
     let Value::Bytes(text) = &*value else {
         return Ok(value.into_owned());
     };
+    Ok(exact_of_text(text, "DOUBLE", context))
+}
+
+/// The exact number that a text is taken for; what is lost of it is told as of a number of this kind.
+fn exact_of_text(text: &[u8], kind: &'static str, context: &mut EvalContext<'_>) -> Value {
     let exact = convert::text_to_decimal(text);
-    // It says what is lost of the text.
-    let double = convert::text_to_f64(text, context);
-    if exact.overflow || exact.cut {
-        return Ok(Value::Double(double));
+    let (double, lost) = convert::finite_prefix_f64(text);
+    if lost && !text.trim_ascii().is_empty() {
+        let lost = SqlError::truncated_wrong_value(kind, convert::shown(text));
+        context.warnings.warn(lost);
     }
-    Ok(exact_value(exact.number))
+    match exact.overflow || exact.cut {
+        true => Value::Double(double),
+        false => exact_value(exact.number),
+    }
 }
 
 /// A number, as an integer if it is one.

@@ -5,8 +5,8 @@ use super::{Scope, SqlMode, is_constant, literal};
 use crate::expr::{
     Expr, ExprType,
     functions::{
-        AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_NUMBER, FIXED, FULL_YEAR,
-        SHORTENED, START_OF_YEAR, exact_literal,
+        AS_DATE, AS_MOMENT, AS_TIME, BOUND_DATE, BOUND_MOMENT, EXACT_DECIMAL, EXACT_NUMBER, FIXED,
+        FULL_YEAR, SHORTENED, START_OF_YEAR, exact_literal,
     },
     infer,
     infer::has_columns,
@@ -20,8 +20,8 @@ use cohort_engine::types::{Collation, ColumnType, Value};
 pub(super) fn pair(left: Expr, right: Expr) -> (Expr, Expr) {
     let right = bound(right, &left);
     let left = bound(left, &right);
-    let right = with(right, &left);
-    let left = with(left, &right);
+    let right = told_as_decimal(with(right, &left), &left);
+    let left = told_as_decimal(with(left, &right), &right);
     let (left, right) = rounded(left, right);
     match (is_moment(&left), is_moment(&right)) {
         (true, false) => beside_moment(left, right),
@@ -256,6 +256,17 @@ pub(super) fn exact(text: Expr, other: &Expr) -> Expr {
     }
     let ty = ExprType::decimal(65, 30).or_null();
     Expr::call(&EXACT_NUMBER, vec![text], ty)
+}
+
+/// What is lost of a text beside a decimal column is told as of a decimal.
+fn told_as_decimal(mut number: Expr, other: &Expr) -> Expr {
+    if let Expr::Function { function, .. } = &mut number
+        && function.makes_number()
+        && matches!(infer(other).ty, Some(ColumnType::Decimal { .. }))
+    {
+        *function = &EXACT_DECIMAL;
+    }
+    number
 }
 
 /// Whether it has the same value for all rows of a statement.

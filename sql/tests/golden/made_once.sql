@@ -1,0 +1,34 @@
+-- The number that a text is taken for is made once in a statement, and what is lost of the text is told once; beside IN and BETWEEN
+-- for each row.
+CREATE TABLE t (a INT, e DECIMAL(10,2), f DOUBLE, big BIGINT UNSIGNED, KEY a (a));
+INSERT INTO t VALUES (1, 1.5, 1.5, 1), (2, 2, 2, 18446744073709551615), (3, 3, 3, 9007199254740993), (NULL, NULL, NULL, NULL);
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE a = 'abc';
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE a = '1abc';
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE a >= '2';
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE '2x' <= a;
+SELECT COUNT(*) FROM t WHERE e > '1abc';
+SELECT COUNT(*) FROM t WHERE e <=> '2abc';
+SELECT COUNT(*) FROM t WHERE e = 'abc';
+SELECT COUNT(*) FROM t WHERE big = '9007199254740993';
+SELECT COUNT(*) FROM t WHERE big = '18446744073709551615';
+SELECT COUNT(*) FROM t WHERE big > '9007199254740993x';
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE a BETWEEN '1x' AND '2y';
+SELECT COUNT(*) FROM t WHERE e BETWEEN '1x' AND '2y';
+SELECT COUNT(*) FROM t WHERE e BETWEEN '1' AND '2';
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE a IN ('1x', '2y');
+SELECT COUNT(*) FROM t IGNORE INDEX (a) WHERE a IS NOT NULL AND a IN ('1x', 2);
+SELECT COUNT(*) FROM t WHERE e IN ('2abc', '3x');
+SELECT COUNT(*) FROM t WHERE e IN ('2', '3', '7.0', 'x9');
+SELECT COUNT(*) FROM t WHERE a = '1x' OR a = '2x';
+SELECT COUNT(*) FROM t JOIN t u ON t.a = u.a AND u.a > '1x';
+SELECT a FROM t GROUP BY a HAVING a = '2x';
+SELECT COUNT(*) FROM (SELECT a, COUNT(*) FROM t GROUP BY a) q WHERE a = '1';
+SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.a = t.a AND u.e = '1.50x');
+SELECT COUNT(*) FROM t WHERE (SELECT COUNT(*) FROM t u WHERE u.a > t.a AND u.a > '1x') > 0;
+SELECT COUNT(*) FROM t WHERE a + '1' > '2';
+UPDATE t SET f = 9 WHERE a = '1x';
+UPDATE t SET f = 9 WHERE a = '1';
+UPDATE IGNORE t SET f = 8 WHERE e = '1.5x';
+DELETE FROM t WHERE e = '3x';
+INSERT INTO t (a, f) VALUES (7, a = '7'), (8, a = '7'), (9, a = '9');
+SELECT a, f FROM t WHERE a > '6' ORDER BY a;
