@@ -87,6 +87,8 @@ pub(crate) fn describe(expr: &Expr, params: &[Value]) -> String {
             format!("cast({} as float)", describe(expr))
         }
         Expr::Cast { expr, .. } => format!("cast({})", describe(expr)),
+        // The text is what was written.
+        Expr::Function { function, args, .. } if function.makes_number() => list(args, params),
         Expr::Function { function, args, .. } => call(function.name, args, params),
         Expr::UserVariable { name, .. } => format!("(@`{name}`)"),
         Expr::SetUserVariable { name, expr } => format!("(@{name}:={})", describe(expr)),

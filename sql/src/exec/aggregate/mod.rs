@@ -246,7 +246,7 @@ impl<'b> Groups<'b> {
     fn begin_now(&mut self) -> Begun {
         let part = self.parts.len().saturating_sub(1) as u32;
         let before = self.begun;
-        self.begun += 1;
+        self.begun = before.saturating_add(1);
         Begun { part, before }
     }
 
