@@ -347,6 +347,27 @@ fn several_threads_answer_what_one_does() {
     assert!(helped > 30 || processors() < 2, "{helped}");
 }
 
+/// Where no row meets the condition there is one group of all rows, and none of some.
+#[test]
+fn no_rows_are_one_group() {
+    let ([mut session, _], lent) = sessions();
+    fill(&mut session);
+    let before = lent.load(Relaxed);
+    let aggregates = "COUNT(*), SUM(t.a), MAX(t.b), COUNT(DISTINCT t.s)";
+    for rest in [
+        "",
+        " GROUP BY t.b",
+        " HAVING COUNT(*) < 3",
+        " GROUP BY t.s HAVING COUNT(*) < 3",
+    ] {
+        let sql = format!("SELECT {aggregates} FROM t WHERE t.a % 7 = 9{rest}");
+        let alone = answer(&mut session, 1, &sql);
+        assert_eq!(alone.0.len(), usize::from(!rest.contains("GROUP")), "{sql}");
+        assert_eq!(alone, answer(&mut session, 4, &sql), "{sql}");
+    }
+    assert!(lent.load(Relaxed) > before || processors() < 2);
+}
+
 /// Groups that come in turn are whole, whatever parts of a key tell them apart: those of the index, of the row's
 /// key behind it, or some of both.
 #[test]

@@ -400,6 +400,8 @@ impl<'b> Groups<'b> {
         let deferred = std::mem::take(&mut self.later).finish()?;
         if let Some(grouping) = self.grouping() {
             if self.table.len() == 0 && !grouping.explicit {
+                // The only one, in whatever order.
+                self.order = None;
                 let begun = self.begin_now();
                 let first = self.block.row_slots.iter().map(|_| Value::Null);
                 let states = grouping.aggregates.iter().map(State::new);
