@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 
 /// What a group takes beside its key, its values and its states, in bytes: its place in the table, part of
 /// which is free, the end of its key, and when it began.
-const BESIDE_BYTES: usize = 32;
+const BESIDE_BYTES: usize = 24;
 
 /// When a group began: the number of the part that its first row is in, and how many groups had begun before.
 #[derive(Clone, Copy)]
